@@ -1,0 +1,24 @@
+"""From documents to chunks: find, read, cut, drop duplicates, draw."""
+
+from groundset.corpus.chunkers import CHUNKERS, ChunkerName, Embed
+from groundset.corpus.corpus import Corpus, CorpusOptions, Counts, build_corpus
+from groundset.corpus.documents import read_documents
+from groundset.corpus.draw import draw_order
+from groundset.corpus.files import SkippedFile, find_documents
+from groundset.corpus.store import documents_path, write_chunks
+
+__all__ = [
+    "CHUNKERS",
+    "ChunkerName",
+    "Corpus",
+    "CorpusOptions",
+    "Counts",
+    "Embed",
+    "SkippedFile",
+    "build_corpus",
+    "documents_path",
+    "draw_order",
+    "find_documents",
+    "read_documents",
+    "write_chunks",
+]

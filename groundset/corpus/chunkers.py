@@ -1,0 +1,126 @@
+"""The chunkers by name: each cuts a document into spans.
+
+Sizes are in characters for ``recursive``, ``sentence`` and ``semantic``, in words for ``word`` and in tokens
+for ``token``. Nothing here downloads anything: embeddings and tokenizers are handed in.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from groundset.corpus.packing import fill, overlapping, pack
+from groundset.corpus.structure import HEADING, WORD, Atom, Span, sections, sentence_atoms
+from groundset.errors import InputError
+from programs.types import Document
+
+Embed = Callable[[Sequence[str]], np.ndarray[Any, Any]]
+ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
+
+_WORD = re.compile(r"\S+")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+# How many sentences on either side of a boundary are compared, and what a cut between like ones costs.
+_WINDOW = 3
+_LIKENESS = 2.0
+_SEMANTIC_FULLNESS = 0.5
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What some chunkers need: ``embed`` turns texts into rows of vectors, ``tokenizer`` counts tokens."""
+
+    embed: Embed | None = None
+    tokenizer: Tokenizer | None = None
+
+
+@dataclass(frozen=True)
+class Chunker:
+    """A way to cut documents: its function, the unit of its sizes and whether it respects headings."""
+
+    split: Callable[[Document, int, int, Tools], list[Span]]
+    unit: Literal["characters", "words", "tokens"]
+    default_size: int
+    by_section: bool = False
+
+
+def recursive(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:  # noqa: ARG001 - one signature for all
+    """Cut at headings, then paragraphs, then sentences, then words: only as deep as the size demands."""
+    spans: list[Span] = []
+    for section in sections(document, size - overlap):
+        spans += overlapping(pack(section.atoms, size - overlap), overlap)
+    return spans
+
+
+def semantic(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:
+    """Cut where the sentences before and after differ most in meaning, and at headings."""
+    if tools.embed is None:
+        raise InputError("the semantic chunker needs an embedder")
+    found = sections(document, size - overlap)
+    atoms = [atom for section in found for atom in section.atoms]
+    costs = iter(_likeness(document.text, atoms, tools.embed))
+    spans: list[Span] = []
+    for section in found:
+        # Table headers, headings and the insides of words stay as costly as they are.
+        priced = [
+            atom if atom.cost >= WORD else atom._replace(cost=cost)
+            for atom, cost in zip(section.atoms, costs, strict=False)
+        ]
+        spans += overlapping(pack(priced, size - overlap, _SEMANTIC_FULLNESS), overlap)
+    return spans
+
+
+def sentence(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:  # noqa: ARG001 - one signature for all
+    """Fill chunks with whole sentences, one after the other, whatever the headings."""
+    return fill(sentence_atoms(document.text, size), size, overlap)
+
+
+def word(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:  # noqa: ARG001 - one signature for all
+    """Cut every ``size`` words."""
+    return _windows([Span(*match.span()) for match in _WORD.finditer(document.text)], size, overlap)
+
+
+def token(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:
+    """Cut every ``size`` tokens of the tokenizer; without one, words and punctuation marks are tokens."""
+    if tools.tokenizer is None:
+        return _windows([Span(*match.span()) for match in _TOKEN.finditer(document.text)], size, overlap)
+    # An embedder's own tokenizer cuts texts off at its model's length; a copy must not.
+    tokenizer = Tokenizer.from_str(tools.tokenizer.to_str())
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    offsets = tokenizer.encode(document.text, add_special_tokens=False).offsets
+    return _windows([Span(*offset) for offset in offsets if offset[0] < offset[1]], size, overlap)
+
+
+CHUNKERS: Mapping[ChunkerName, Chunker] = {
+    "recursive": Chunker(recursive, "characters", 1000, by_section=True),
+    "sentence": Chunker(sentence, "characters", 1000),
+    "word": Chunker(word, "words", 200),
+    "token": Chunker(token, "tokens", 256),
+    "semantic": Chunker(semantic, "characters", 1000, by_section=True),
+}
+
+
+def _windows(units: Sequence[Span], size: int, overlap: int) -> list[Span]:
+    step = size - overlap
+    # The last window starts where the one before it does not yet reach the end.
+    starts = range(0, max(1, len(units) - overlap), step) if units else range(0)
+    return [Span(units[start].start, units[min(start + size, len(units)) - 1].end) for start in starts]
+
+
+def _likeness(text: str, atoms: Sequence[Atom], embed: Embed) -> list[float]:
+    """Price a cut after each atom by how alike the text before and after it is, within the document."""
+    if len(atoms) < 2:
+        return [0.0] * len(atoms)
+    vectors = np.asarray(embed([text[atom.start : atom.end].strip() for atom in atoms]), dtype=np.float64)
+    likeness = []
+    for cut in range(1, len(atoms)):
+        before = vectors[max(0, cut - _WINDOW) : cut].mean(axis=0)
+        after = vectors[cut : cut + _WINDOW].mean(axis=0)
+        norm = float(np.linalg.norm(before) * np.linalg.norm(after))
+        likeness.append(float(before @ after) / norm if norm else 0.0)
+    low, high = min(likeness), max(likeness)
+    spread = (high - low) or 1.0
+    return [*(_LIKENESS * (value - low) / spread for value in likeness), HEADING]

@@ -1,0 +1,142 @@
+"""Everything between the arguments of a command and the chunks of a run."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from tokenizers import Tokenizer
+
+from groundset.corpus.chunkers import CHUNKERS, ChunkerName, Embed, Tools
+from groundset.corpus.chunks import chunk_documents
+from groundset.corpus.documents import nothing_left, read_documents
+from groundset.corpus.duplicates import drop_duplicates
+from groundset.corpus.files import SkippedFile, find_documents
+from groundset.corpus.own_chunks import CHUNK_SUFFIXES, read_own_chunks
+from groundset.errors import InputError
+from programs.types import Chunk, Document
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CorpusOptions(_Frozen):
+    """How documents become chunks.
+
+    ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit (characters; words for ``word``; tokens for
+    ``token``); without a size the chunker's default holds. ``merge`` joins that many consecutive chunks.
+    ``min_length`` is in characters. ``duplicate_threshold`` is the share of three-word sequences from which
+    two chunks count as duplicates; 1 leaves only exact ones, None all.
+    """
+
+    chunker: ChunkerName = "recursive"
+    chunk_size: int | None = Field(default=None, ge=1)
+    chunk_overlap: int = Field(default=0, ge=0)
+    merge: int = Field(default=1, ge=1)
+    min_length: int = Field(default=200, ge=0)
+    duplicate_threshold: float | None = Field(default=0.85, gt=0, le=1)
+
+    @property
+    def size(self) -> int:
+        """Return the size of chunks that these options mean."""
+        return self.chunk_size or CHUNKERS[self.chunker].default_size
+
+    @model_validator(mode="after")
+    def _overlap_leaves_room(self) -> Self:
+        if self.chunk_overlap >= self.size:
+            raise ValueError(f"the overlap ({self.chunk_overlap}) must be smaller than the chunk size ({self.size})")
+        return self
+
+
+class Counts(_Frozen):
+    """How much there was at each stage; ``files`` counts those found, read or not."""
+
+    files: int
+    documents: int
+    chunks: int
+    skipped: int = 0
+    dropped_short: int = 0
+    dropped_duplicates: int = 0
+
+
+class Corpus(_Frozen):
+    """The documents of a run, their chunks and what was left out."""
+
+    documents: tuple[Document, ...]
+    chunks: tuple[Chunk, ...]
+    skipped: tuple[SkippedFile, ...] = ()
+    counts: Counts
+
+
+def build_corpus(
+    paths: Sequence[str | Path],
+    options: CorpusOptions | None = None,
+    *,
+    embed: Embed | None = None,
+    tokenizer: Tokenizer | None = None,
+    on_file: Callable[[str], None] | None = None,
+) -> Corpus:
+    """Read files, folders and globs into documents, and cut them into chunks.
+
+    A ``.jsonl`` or ``.parquet`` file named in ``paths`` holds the user's own chunks, which are taken as they
+    are. ``embed`` serves the semantic chunker, ``tokenizer`` the token chunker; ``on_file`` is told each file
+    before it is read.
+    """
+    options = options or CorpusOptions()
+    own_files = [Path(path) for path in paths if Path(path).suffix.lower() in CHUNK_SUFFIXES]
+    own_files = [file for file in own_files if not file.is_dir()]
+    others = [path for path in paths if Path(path) not in own_files]
+    documents: list[Document] = []
+    chunks: list[Chunk] = []
+    skipped: list[SkippedFile] = []
+    files = len(own_files)
+    dropped_short = dropped_duplicates = 0
+    if others or not own_files:
+        found = find_documents(others)
+        reading = read_documents(found.files, on_file)
+        skipped = [*found.skipped, *reading.skipped]
+        files += len(found.files)
+        if not reading.documents and not own_files:
+            raise nothing_left(skipped)
+        documents += reading.documents
+        tools = Tools(embed, tokenizer)
+        chunks, dropped_short = chunk_documents(
+            documents,
+            CHUNKERS[options.chunker],
+            options.size,
+            options.chunk_overlap,
+            options.merge,
+            options.min_length,
+            tools,
+        )
+        if options.duplicate_threshold is not None:
+            chunks, dropped_duplicates = drop_duplicates(chunks, options.duplicate_threshold)
+    for file in own_files:
+        own = read_own_chunks(file)
+        documents += own.documents
+        chunks += own.chunks
+    _check_ids(documents, chunks)
+    if not chunks:
+        raise InputError(
+            f"no chunk is left: all {dropped_short} are shorter than {options.min_length} characters; see --min-length"
+        )
+    counts = Counts(
+        files=files,
+        documents=len(documents),
+        chunks=len(chunks),
+        skipped=len(skipped),
+        dropped_short=dropped_short,
+        dropped_duplicates=dropped_duplicates,
+    )
+    return Corpus(documents=tuple(documents), chunks=tuple(chunks), skipped=tuple(skipped), counts=counts)
+
+
+def _check_ids(documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
+    """Refuse ids that two files of own chunks share."""
+    for kind, ids in (("document", [d.doc_id for d in documents]), ("chunk", [c.chunk_id for c in chunks])):
+        seen: set[str] = set()
+        for name in ids:
+            if name in seen:
+                raise InputError(f"two files give the {kind} id {name!r}")
+            seen.add(name)

@@ -1,0 +1,117 @@
+"""Arguments to files: folders, globs and single files, each with a path that is the same on any machine."""
+
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from groundset.errors import InputError
+
+_GLOB = frozenset("*?[")
+
+
+class SkippedFile(BaseModel):
+    """A file that did not become a document, and why, in a few words."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    reason: str
+
+
+class FoundFile(NamedTuple):
+    """A file on disk, and its path as documents name it: relative to the folder that was given."""
+
+    file: Path
+    path: str
+
+
+class Found(NamedTuple):
+    """The files below the arguments, in order of their paths, and the folders that could not be listed."""
+
+    files: list[FoundFile]
+    skipped: list[SkippedFile]
+
+
+def find_documents(paths: Sequence[str | Path]) -> Found:
+    """Expand files, folders and globs to files; hidden ones below a folder are left out."""
+    if not paths:
+        raise InputError("no documents were named")
+    skipped: list[SkippedFile] = []
+    found: dict[Path, tuple[Path, Path]] = {}
+    for argument in paths:
+        for file, root in _expand(Path(argument), skipped):
+            found.setdefault(Path(os.path.realpath(file)), (file, root))
+    files = _name(found.values())
+    return Found(sorted(files, key=lambda file: (file.path, str(file.file))), skipped)
+
+
+def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
+    """Yield the files of one argument, each with the folder that its path is relative to."""
+    try:
+        if argument.is_dir():
+            for file in _walk(argument, skipped):
+                yield file, argument
+        elif argument.exists() or argument.is_symlink():
+            yield argument, argument.parent
+        elif _GLOB & set(str(argument)):
+            yield from _glob(argument, skipped)
+        else:
+            raise InputError(f"no such file or folder: {argument}")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot look for documents in {argument}: {reason}") from error
+
+
+def _glob(pattern: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:
+    parts = pattern.parts
+    fixed = next(index for index, part in enumerate(parts) if _GLOB & set(part))
+    root = Path(*parts[:fixed])
+    matches = [
+        match
+        for match in sorted(root.glob(str(Path(*parts[fixed:]))))
+        if not any(part.startswith(".") for part in match.relative_to(root).parts)
+    ]
+    if not matches:
+        raise InputError(f"no file matches {pattern}")
+    for match in matches:
+        for file in _walk(match, skipped) if match.is_dir() else [match]:
+            yield file, root
+
+
+def _walk(folder: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
+    def note(error: OSError) -> None:
+        skipped.append(SkippedFile(path=str(error.filename), reason=f"cannot be listed: {error.strerror}"))
+
+    for parent, folders, names in os.walk(folder, onerror=note):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith("."):
+                yield Path(parent, name)
+
+
+def _name(found: Iterable[tuple[Path, Path]]) -> list[FoundFile]:
+    """Name files relative to their roots, with as many folders above as it takes to tell them apart."""
+    # Path.resolve would follow links, whose targets have other names.
+    rows = [
+        (file, file.relative_to(root).parts, Path(os.path.abspath(file)).parts)  # noqa: PTH100
+        for file, root in found
+    ]
+    depths = [len(relative) for _, relative, _ in rows]
+    while True:
+        names = [_portable("/".join(full[-depth:])) for (_, _, full), depth in zip(rows, depths, strict=True)]
+        counts = Counter(names)
+        clashing = [i for i, name in enumerate(names) if counts[name] > 1 and depths[i] < len(rows[i][2]) - 1]
+        if not clashing:
+            return [FoundFile(file, name) for (file, _, _), name in zip(rows, names, strict=True)]
+        for index in clashing:
+            depths[index] += 1
+
+
+def _portable(path: str) -> str:
+    """Spell a path the same on every system: composed letters, and no bytes that are not characters."""
+    return unicodedata.normalize("NFC", path.encode("utf-8", "replace").decode())

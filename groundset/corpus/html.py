@@ -1,0 +1,105 @@
+"""HTML: the main content of a page as Markdown, without navigation, scripts and link addresses."""
+
+import io
+import re
+import warnings
+
+from bs4 import BeautifulSoup, Comment, Tag
+from bs4.dammit import EncodingDetector
+
+from groundset.corpus.markdown import heading_title, parse_markdown
+from groundset.corpus.parsed import Parsed, UnparsableError
+from groundset.corpus.text import clean, decode
+
+# Handed to markitdown's converters, which pass them on to markdownify: plain words for the reader, and the
+# first row of a table as its header.
+MARKDOWN_OPTIONS = {
+    "strip": ["a", "b", "em", "i", "img", "strong", "u"],
+    "escape_underscores": False,
+    "escape_asterisks": False,
+    "escape_misc": False,
+    "table_infer_header": True,
+}
+_NOISE = (
+    "script, style, noscript, template, iframe, svg, canvas, object, embed,"
+    "form, button, select, input, nav, dialog,"
+    "[role=navigation], [role=search], [role=banner], [role=contentinfo], [role=dialog], [role=menu],"
+    "[hidden], sup.reference, span.mw-editsection, body > header, body > footer,"
+    "div#toc, div#sidebar, div#navbar, div#breadcrumbs, div#cookie-banner"
+)
+_NOISE_CLASS = re.compile(
+    r"(?:^|[-_ ])(?:cookies?|consent|breadcrumbs?|nav(?:bar|box|igation)?|menu|sidebar|toc|share|social|"
+    r"newsletter|advert(?:isement)?|noprint|skip-?link|pagination|pager|headerlink|anchor-link|site-?sub|print-?footer)"
+    r"(?:[-_ ]|$)",
+    re.IGNORECASE,
+)
+_CONTENT_TAGS = frozenset(
+    {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
+)
+_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
+# A page whose <main> holds less than this share of its text keeps that text for something else.
+_MIN_MAIN = 0.3
+# More than this share of the text in one "noise" element means that its class name says something else.
+_MAX_NOISE = 0.5
+
+
+def parse_html(data: bytes) -> Parsed:
+    """Parse a web page into Markdown, its title and its headings."""
+    declared = EncodingDetector.find_declared_encoding(data, is_html=True)
+    soup = BeautifulSoup(clean(decode(data, declared)), "html.parser")
+    page_title = " ".join(soup.title.get_text().split()) if soup.title else ""
+    root = soup.body or soup
+    _drop_noise(root)
+    content = _main_content(root)
+    for aside in content.find_all("aside"):
+        # Where it stands it would tear the article apart and pass its heading to the text that follows.
+        content.append(aside.extract())
+    markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(str(content))))
+    parsed = parse_markdown(markdown)
+    title = heading_title(parsed.text, parsed.headings)
+    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None)
+
+
+def html_to_markdown(html: str) -> str:
+    """Convert HTML to Markdown."""
+    # markitdown takes half a second to import; only documents that need it wait for it.
+    from markitdown import StreamInfo
+    from markitdown.converters import HtmlConverter
+
+    info = StreamInfo(mimetype="text/html", extension=".html", charset="utf-8")
+    with warnings.catch_warnings():
+        # It warns when a deeply nested page falls back to its bare text, which is what we want.
+        warnings.simplefilter("ignore")
+        result = HtmlConverter().convert(io.BytesIO(html.encode()), info, **MARKDOWN_OPTIONS)
+    return str(result.markdown)
+
+
+def _drop_noise(root: Tag) -> None:
+    for comment in root.find_all(string=lambda text: isinstance(text, Comment)):
+        comment.extract()
+    for element in root.select(_NOISE):
+        element.decompose()
+    total = len(root.get_text())
+    for element in root.find_all(_is_noise):
+        if not element.decomposed and len(element.get_text()) <= _MAX_NOISE * total:
+            element.decompose()
+
+
+def _is_noise(element: Tag) -> bool:
+    # Classes only: an id is often made from a heading ("cookies") and names content.
+    classes = " ".join(filter(None, element.get_attribute_list("class")))
+    hidden = _HIDDEN.search(str(element.get("style") or ""))
+    return element.name not in _CONTENT_TAGS and bool(hidden or _NOISE_CLASS.search(classes))
+
+
+def _main_content(root: Tag) -> Tag:
+    """Return the page's one ``<main>`` or ``<article>``, or all of it where that holds too little."""
+    total = len(root.get_text())
+    if not total:
+        raise UnparsableError("no text")
+    for selector in ("main, [role=main]", "article"):
+        found = root.select(selector)
+        if len(found) == 1 and len(found[0].get_text()) >= _MIN_MAIN * total:
+            return found[0]
+    return root

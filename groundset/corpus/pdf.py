@@ -1,0 +1,107 @@
+"""PDF: pages to lines by pdfminer's layout analysis, tables by pdfplumber, then to Markdown."""
+
+import io
+import logging
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pdfplumber
+from pdfminer.layout import LTChar, LTTextBox, LTTextLine
+from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
+from pdfplumber.utils.exceptions import PdfminerException
+
+from groundset.corpus.markdown import heading_title, parse_markdown
+from groundset.corpus.parsed import Parsed, UnparsableError
+from groundset.corpus.pdf_text import Line, Page, Table, pages_to_markdown
+from groundset.corpus.text import clean
+
+_MIN_FILLED = 0.5
+_LOGGERS = ("pdfminer", "pdfplumber")
+
+
+def parse_pdf(data: bytes) -> Parsed:
+    """Parse a PDF into Markdown: paragraphs joined, headings by font size, running heads dropped."""
+    with _quiet():
+        try:
+            with pdfplumber.open(io.BytesIO(data), laparams={}) as pdf:
+                pages = [_read_page(page) for page in pdf.pages]
+                metadata = pdf.metadata or {}
+        except Exception as error:
+            # A damaged file fails anywhere in pdfminer, with any exception; TypeError is a common one.
+            raise UnparsableError(_reason(error)) from error
+    markdown = clean(pages_to_markdown(pages))
+    if not markdown:
+        raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
+    parsed = parse_markdown(markdown)
+    title = heading_title(parsed.text, parsed.headings[:1])
+    return parsed._replace(title=title or _metadata_title(metadata))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence pdfminer, which logs every oddity of a font and warns about extraction rights."""
+    levels = {name: logging.getLogger(name).level for name in _LOGGERS}
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def _reason(error: Exception) -> str:
+    cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+    if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
+        return "password-protected"
+    return f"damaged pdf file ({type(cause).__name__})"
+
+
+def _read_page(page: Any) -> Page:
+    tables = []
+    for found in page.find_tables():
+        rows = [[" ".join((cell or "").split()) for cell in row] for row in found.extract()]
+        cells = [cell for row in rows for cell in row]
+        if len(rows) > 1 and len(rows[0]) > 1 and sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
+            x0, top, x1, bottom = found.bbox
+            tables.append(Table(x0, page.height - top, x1, page.height - bottom, rows))
+    lines = []
+    for number, box in enumerate(item for item in page.layout if isinstance(item, LTTextBox)):
+        for item in box:
+            line = _read_line(item, number)
+            if line is not None and not any(table.holds(line) for table in tables):
+                lines.append(line)
+    page.close()
+    return Page(float(page.height), lines, tables)
+
+
+def _read_line(item: LTTextLine, box: int) -> Line | None:
+    characters = [c for c in item if isinstance(c, LTChar) and not c.get_text().isspace()]
+    text = " ".join(item.get_text().split())
+    if not characters or not text:
+        return None
+    sizes = Counter(round(c.size * 2) / 2 for c in characters)
+    bold = sum("bold" in c.fontname.lower() or "black" in c.fontname.lower() for c in characters)
+    return Line(
+        text=text,
+        box=box,
+        x0=item.x0,
+        x1=item.x1,
+        top=item.y1,
+        bottom=item.y0,
+        size=sizes.most_common(1)[0][0],
+        bold=bold > 0.9 * len(characters),
+    )
+
+
+def _metadata_title(metadata: dict[str, Any]) -> str | None:
+    """Return the title that the file claims, unless a program made it up from a file name."""
+    title = metadata.get("Title")
+    title = " ".join(title.split()) if isinstance(title, str) else ""
+    made_up = title.lower().startswith(("untitled", "microsoft word", "microsoft powerpoint"))
+    return None if made_up or len(title) < 4 or "." in title[-5:] else title

@@ -1,0 +1,235 @@
+"""Lines of PDF pages to Markdown: running heads out, paragraphs joined, headings by font."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_PAGE_NUMBER = re.compile(
+    r"^[\W_]*(?:(?:page|seite|p\.|s\.)\s*)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:of|von|/)\s*\d{1,4})?[\W_]*$",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"^[•‣▪●◦○–*-]\s+")
+_ITEM = re.compile(r"^(?:[•‣▪●◦○–*-]\s|\(?\d{1,3}[.)]\s|\[\d{1,3}\]\s|\(?[a-z][.)]\s)")
+_OPEN_END = re.compile(r"[^.!?:;…'\"”’)\]]$")
+_BROKEN_WORD = re.compile(r"([^\W\d_]+)-$")
+_BROKEN_PLAIN_WORD = re.compile(r"(?:^|\s)[^\W\d_]+-$")
+_FIRST_WORD = re.compile(r"^[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+# Share of the page's height in which running heads and page numbers stand.
+_MARGIN = 0.12
+_HEADING_SCALE = 1.12
+_MAX_HEADING = 120
+_MAX_BOLD_HEADING = 70
+# A document that breaks words at line ends does so on at least this share of its lines.
+_HYPHENATED = 0.02
+# How many blocks back the first half of a broken paragraph is looked for.
+_MAX_BETWEEN = 4
+
+
+class Line(NamedTuple):
+    """A line of text on a page; ``top`` and ``bottom`` count upwards from the page's lower edge."""
+
+    text: str
+    box: int
+    x0: float
+    x1: float
+    top: float
+    bottom: float
+    size: float
+    bold: bool
+
+
+class Table(NamedTuple):
+    """A ruled table on a page."""
+
+    x0: float
+    top: float
+    x1: float
+    bottom: float
+    rows: list[list[str]]
+
+    def holds(self, line: Line) -> bool:
+        """Say whether the middle of ``line`` lies inside the table."""
+        x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
+        return self.x0 <= x <= self.x1 and self.bottom <= y <= self.top
+
+
+class Page(NamedTuple):
+    """A page: its height, its lines in reading order without those of tables, and its tables."""
+
+    height: float
+    lines: list[Line]
+    tables: list[Table]
+
+
+class _Block(NamedTuple):
+    kind: str  # "heading", "text" or "table"
+    text: str
+    size: float = 0.0
+
+
+def pages_to_markdown(pages: Sequence[Page]) -> str:
+    """Write the pages of a document as one Markdown text."""
+    pages = _without_running_heads(pages)
+    lines = [line for page in pages for line in page.lines]
+    if not lines and not any(page.tables for page in pages):
+        return ""
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[line.size] += len(line.text)
+    body = sizes.most_common(1)[0][0] if sizes else 0.0
+    join = _Joiner(lines)
+    blocks: list[_Block] = []
+    for page in pages:
+        tables = sorted(page.tables, key=lambda table: -table.top)
+        for box in _boxes(page.lines):
+            while tables and tables[0].bottom >= box[0].top:
+                blocks.append(_Block("table", _table(tables.pop(0).rows)))
+            blocks += _box_blocks(box, body, join)
+        blocks += [_Block("table", _table(table.rows)) for table in tables]
+    levels = sorted({block.size for block in blocks if block.kind == "heading"}, reverse=True)
+    return "\n\n".join(
+        f"{'#' * min(levels.index(block.size) + 1, 6)} {block.text}" if block.kind == "heading" else block.text
+        for block in _join_split_paragraphs(blocks, join)
+    )
+
+
+def _without_running_heads(pages: Sequence[Page]) -> list[Page]:
+    """Drop page numbers, and lines in the margins that half of the pages share."""
+
+    def key(page: Page, line: Line) -> tuple[str, str]:
+        above, below = line.bottom > page.height * (1 - _MARGIN), line.top < page.height * _MARGIN
+        return ("above" if above else "below" if below else ""), re.sub(r"\d+", "#", line.text).casefold()
+
+    seen = Counter(mark for page in pages for mark in {key(page, line) for line in page.lines})
+    shared = {mark for mark, count in seen.items() if mark[0] and count >= 2 and count >= len(pages) / 2}
+
+    def is_kept(page: Page, line: Line) -> bool:
+        mark = key(page, line)
+        return not (mark in shared or (mark[0] and _PAGE_NUMBER.match(line.text)))
+
+    return [page._replace(lines=[line for line in page.lines if is_kept(page, line)]) for page in pages]
+
+
+def _boxes(lines: Sequence[Line]) -> list[list[Line]]:
+    boxes: list[list[Line]] = []
+    for line in lines:
+        if boxes and boxes[-1][0].box == line.box:
+            boxes[-1].append(line)
+        else:
+            boxes.append([line])
+    return boxes
+
+
+def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Block]:
+    blocks: list[_Block] = []
+    paragraph: list[Line] = []
+    left = min(line.x0 for line in box)
+
+    def flush() -> None:
+        if paragraph:
+            text = join([line.text for line in paragraph])
+            blocks.append(_Block("text", _BULLET.sub("- ", text), paragraph[0].size))
+            paragraph.clear()
+
+    for line in box:
+        if _is_heading(line, box, body):
+            flush()
+            previous = blocks[-1] if blocks else None
+            if previous and previous.kind == "heading" and previous.size == line.size:
+                # A heading of two lines.
+                blocks[-1] = previous._replace(text=join([previous.text, line.text]))
+            else:
+                blocks.append(_Block("heading", line.text, line.size))
+            continue
+        if paragraph and _starts_paragraph(line, paragraph, left):
+            flush()
+        paragraph.append(line)
+    flush()
+    return blocks
+
+
+def _is_heading(line: Line, box: Sequence[Line], body: float) -> bool:
+    text = line.text
+    if len(text) > _MAX_HEADING or sum(map(str.isalpha, text)) < 3:
+        return False
+    if line.size >= body * _HEADING_SCALE:
+        return sum(other.size == line.size for other in box) <= 3 and not text.endswith((",", ";"))
+    # Bold in the size of the text is a heading only where it stands alone and reads like one.
+    alone = len(box) == 1 and line.bold and line.size >= body
+    return alone and len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;:" and text[0].isupper()
+
+
+def _starts_paragraph(line: Line, paragraph: Sequence[Line], left: float) -> bool:
+    previous = paragraph[-1]
+    if _ITEM.match(line.text):
+        return True
+    gap = previous.bottom - line.top
+    indented = line.x0 > left + 0.8 * line.size and previous.x0 <= left + 0.3 * line.size
+    hanging = bool(_ITEM.match(paragraph[0].text))
+    return gap > 0.9 * line.size or (indented and not hanging)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    head, *rest = [f"| {' | '.join(row)} |" for row in cells]
+    return "\n".join([head, f"|{' --- |' * len(rows[0])}", *rest])
+
+
+def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_Block]:
+    """Join a paragraph that a page, a column or a caption broke in the middle of a sentence."""
+    joined: list[_Block] = []
+    for block in blocks:
+        rest = block.kind == "text" and block.text[0].islower()
+        broken = next(
+            (
+                index
+                for index in range(len(joined) - 1, max(-1, len(joined) - 1 - _MAX_BETWEEN), -1)
+                if joined[index].kind == "text" and abs(joined[index].size - block.size) <= 0.5
+            ),
+            None,
+        )
+        if rest and broken is not None and _OPEN_END.search(joined[broken].text):
+            joined[broken] = joined[broken]._replace(text=join([joined[broken].text, block.text]))
+        else:
+            joined.append(block)
+    return joined
+
+
+class _Joiner:
+    """Joins lines, and mends words that were broken at their ends by what the rest of the document says."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._words: set[str] = set()
+        broken = 0
+        after_break = False
+        for line in lines:
+            text = _FIRST_WORD.sub("", line.text) if after_break else line.text
+            after_break = bool(_BROKEN_WORD.search(text))
+            # Addresses break at their own hyphens; only plain words tell how the document treats words.
+            broken += bool(_BROKEN_PLAIN_WORD.search(text))
+            # The two halves of a broken word are no evidence of words.
+            self._words |= {word.casefold() for word in _WORD.findall(_BROKEN_WORD.sub("", text))}
+        self._hyphenates = broken >= _HYPHENATED * len(lines)
+
+    def __call__(self, parts: Sequence[str]) -> str:
+        text = parts[0]
+        for part in parts[1:]:
+            head = _BROKEN_WORD.search(text)
+            tail = _FIRST_WORD.match(part)
+            if not head or not tail or not part[0].islower():
+                tight = text.endswith(("-", "/")) and not text.endswith(" -") and part[0].isalnum()
+                text += part if tight else f" {part}"
+            elif self._is_compound(head.group(1).casefold(), tail.group().casefold()):
+                text += part
+            else:
+                text = text[:-1] + part
+        return text
+
+    def _is_compound(self, head: str, tail: str) -> bool:
+        if f"{head}-{tail}" in self._words:
+            return True
+        if head + tail in self._words:
+            return False
+        return not self._hyphenates or (len(head) > 2 and {head, tail} <= self._words)

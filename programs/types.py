@@ -1,0 +1,196 @@
+"""Domain types that programs speak in and the application fills and stores."""
+
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Evolution = Literal["simple", "reasoning", "conditional"]
+EVOLUTIONS: tuple[Evolution, ...] = ("simple", "reasoning", "conditional")
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Heading(_Frozen):
+    """A heading of a document: its level (1 is the highest), text and character offset."""
+
+    level: int
+    text: str
+    start: int
+
+
+class Document(_Frozen):
+    """A source text with a title, as parsed.
+
+    ``text`` is what every chunk's ``start`` and ``end`` index into.
+    """
+
+    doc_id: str
+    path: str
+    title: str
+    text: str
+    headings: tuple[Heading, ...] = ()
+    last_modified: datetime | None = None
+
+
+class Chunk(_Frozen):
+    """A span of a document.
+
+    ``text == document.text[start:end]`` in characters; ``headings`` are those above the span, the
+    highest first.
+    """
+
+    chunk_id: str
+    doc_id: str
+    path: str
+    title: str
+    headings: tuple[str, ...] = ()
+    start: int
+    end: int
+    text: str
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def topic(self) -> str:
+        """Return title and headings as the one line that names the chunk's subject in prompts."""
+        parts: list[str] = []
+        for part in (self.title, *self.headings):
+            cleaned = " ".join(part.split())
+            if cleaned and cleaned.casefold() not in {seen.casefold() for seen in parts}:
+                parts.append(cleaned)
+        return " > ".join(parts)
+
+
+class Focus(_Frozen):
+    """What a question is asked about: a sentence of the chunk and the answer span inside it."""
+
+    sentence: str
+    answer: str
+
+
+class StepRecord(_Frozen):
+    """What one step said about one candidate: the unit of a sample's trail.
+
+    ``probability`` is of the good outcome, where a critic decided; ``verdict`` is ``good``/``bad`` for
+    decisions and None for steps that only write; ``candidate`` counts from 0 within the attempt.
+    """
+
+    step: str
+    candidate: int = 0
+    output: dict[str, Any] = Field(default_factory=dict)
+    probability: float | None = None
+    verdict: Literal["good", "bad"] | None = None
+    reason: str | None = None
+
+
+class Hit(_Frozen):
+    """One retrieved chunk with its cosine similarity to the query."""
+
+    chunk_id: str
+    text: str
+    similarity: float
+
+
+class Retrieval(_Frozen):
+    """The round trip: where the question finds its source chunk among all chunks of the run.
+
+    ``rank`` counts from 1 and is None beyond the search depth; ``retrieved_id`` and
+    ``retrieved_content`` are the first hit; ``score`` is 1 if that hit is a ground-truth chunk, else 0.
+    """
+
+    rank: int | None
+    retrieved_id: str
+    retrieved_content: str
+    score: Literal[0, 1]
+
+
+class Reject(_Frozen):
+    """A candidate that a step refused, kept with the step's name and its reason."""
+
+    step: str
+    reason: str
+    chunk_id: str
+    probability: float | None = None
+    question: str | None = None
+
+
+class Draft(_Frozen):
+    """A question with its answer that passed every step of a program, before duplicates are refused."""
+
+    question: str
+    answer: str
+    evolution: Evolution
+    contexts: tuple[Chunk, ...]
+    retrieval: Retrieval
+    probability: float
+    trail: tuple[StepRecord, ...] = ()
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Attempt(_Frozen):
+    """One unit of work: a chunk, the evolution wanted of it and the seed that fixes all sampling.
+
+    ``round`` counts how often the chunk has been drawn before; a program asks about another focus in
+    each round.
+    """
+
+    number: int
+    chunk: Chunk
+    evolution: Evolution
+    round: int = 0
+    seed: int = 0
+
+
+class Outcome(_Frozen):
+    """What a program made of an attempt.
+
+    ``draft`` is of the wanted evolution; ``fallback`` is the seed question it grew from, good in itself,
+    offered when the evolution failed. ``exhausted`` says that no further round of this chunk can succeed.
+    """
+
+    draft: Draft | None = None
+    fallback: Draft | None = None
+    rejects: tuple[Reject, ...] = ()
+    exhausted: bool = False
+
+
+class Sample(_Frozen):
+    """An accepted question, its contexts, ground-truth answer, evolution and provenance."""
+
+    id: str
+    question: str
+    answer: str
+    evolution: Evolution
+    language: str
+    contexts: tuple[Chunk, ...]
+    retrieval_gt: tuple[tuple[str, ...], ...]
+    retrieval: Retrieval
+    probability: float
+    trail: tuple[StepRecord, ...]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Retriever(Protocol):
+    """Searches all chunks of a run."""
+
+    def rank(self, query: str, relevant: tuple[str, ...]) -> Retrieval:
+        """Return the round trip of ``query``: the best rank among the chunks ``relevant``."""
+        ...
+
+
+class Observer(Protocol):
+    """Receives each step as it happens, so that nothing that was paid for is lost."""
+
+    def __call__(self, record: StepRecord) -> None:
+        """Take one finished step."""
+        ...
+
+
+class Recipe(Protocol):
+    """A named program: one attempt in, one outcome out. Implementations are ``dspy.Module`` classes."""
+
+    def __call__(self, *, attempt: Attempt, observer: Observer) -> Outcome:
+        """Run every step of the recipe on one attempt."""
+        ...

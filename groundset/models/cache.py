@@ -1,0 +1,126 @@
+"""The model cache: where files lie, which hashes are known, and the lock that guards a model.
+
+A file of half a gigabyte is hashed once. Its SHA-256 is then recorded together with its size and modification
+time in a small JSON file of our own (also for weights that lie elsewhere, whose folder may be read-only), and
+it is hashed again only when size or time differ.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from groundset.models.catalogue import ModelEntry, ModelFile
+
+
+def cache_home() -> Path:
+    """Return the folder of everything groundset caches: `GROUNDSET_HOME`, else the user's cache folder."""
+    if home := os.environ.get("GROUNDSET_HOME"):
+        return Path(home).expanduser().absolute()
+    if cache := os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"):
+        return Path(cache).expanduser().absolute() / "groundset"
+    return Path.home() / ".cache" / "groundset"
+
+
+def entry_folder(entry: ModelEntry) -> Path:
+    """Return the folder that holds the verified files of a catalogue entry."""
+    return cache_home() / "models" / entry.name
+
+
+def entry_path(entry: ModelEntry) -> Path:
+    """Return what a loader is given: the file of a one-file model, the folder of any other."""
+    folder = entry_folder(entry)
+    return folder / entry.files[0].path if len(entry.files) == 1 else folder
+
+
+def staging_folder(entry: ModelEntry) -> Path:
+    """Return the folder for the unverified pieces of a catalogue entry."""
+    return cache_home() / "partial" / entry.name
+
+
+def is_cached(entry: ModelEntry) -> bool:
+    """Say whether every file is there with the right size; a glance, nothing is hashed."""
+    folder = entry_folder(entry)
+    return all(
+        (folder / file.path).is_file() and (folder / file.path).stat().st_size == file.size
+        for file in entry.files
+    )
+
+
+def is_verified(file: ModelFile, path: Path) -> bool:
+    """Say whether `path` holds exactly the bytes of `file`."""
+    return path.is_file() and path.stat().st_size == file.size and file_sha256(path) == file.sha256
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, from the record when size and modification time are unchanged."""
+    path = path.resolve()
+    before = path.stat()
+    record = _record_path(path)
+    try:
+        known = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        known = {}
+    if known.get("size") == before.st_size and known.get("mtime_ns") == before.st_mtime_ns:
+        return str(known["sha256"])
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    record_sha256(path, digest, before)
+    return digest
+
+
+def record_sha256(path: Path, digest: str, seen: os.stat_result | None = None) -> None:
+    """Remember the SHA-256 of a file; `seen` is its state before hashing, a change since then is not kept.
+
+    A cache that cannot be written to is no error: the file is hashed again next time.
+    """
+    path = path.resolve()
+    now = path.stat()
+    if seen is not None and (seen.st_size, seen.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
+        return
+    record = {"path": str(path), "size": now.st_size, "mtime_ns": now.st_mtime_ns, "sha256": digest}
+    with contextlib.suppress(OSError):
+        _write_atomically(_record_path(path), json.dumps(record))
+
+
+def _record_path(path: Path) -> Path:
+    key = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return cache_home() / "hashes" / f"{key}.json"
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(temporary).replace(path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def entry_lock(entry: ModelEntry, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of a model over threads and processes; `on_wait` is called once if another holds it.
+
+    The operating system frees the lock when its holder dies, however it dies.
+    """
+    folder = cache_home() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"{entry.name}.lock", poll_interval=0.2)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        on_wait()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

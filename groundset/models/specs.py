@@ -1,0 +1,127 @@
+"""How a language model is named, everywhere it can be named.
+
+| text | meaning |
+|---|---|
+| `qwen2.5-coder-0.5b` | a generator of the catalogue, pulled on first use, run in this process |
+| `path/to/model.gguf` | weights of your own, run in this process |
+| `openai/<model>@<base url>` | any OpenAI-compatible server: Ollama, vLLM, llama-server, LM Studio |
+| `provider/model` | any other DSPy/LiteLLM string: a hosted model |
+
+API keys come from the environment only. Nothing unknown ever falls back to a hosted model.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from groundset.errors import ModelError, UnknownModelError
+from groundset.models.cache import entry_path, file_sha256
+from groundset.models.catalogue import CATALOGUE, near_matches
+from groundset.models.progress import PullProgress
+from groundset.models.pull import pull
+
+_GGUF_MAGIC = b"GGUF"
+_SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
+_LONGEST_NAME = 256  # of a file in a folder: asking about a longer one is an error on some systems
+_HOSTED = re.compile(r"[A-Za-z0-9_.-]+/\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSpec:
+    """GGUF weights for the embedded runtime; those of the catalogue may not be pulled yet."""
+
+    path: Path
+    sha256: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAISpec:
+    """A model behind an OpenAI-compatible server."""
+
+    model: str
+    base_url: str
+
+    @property
+    def name(self) -> str:
+        """Return the text that names this model."""
+        return f"openai/{self.model}@{self.base_url}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostedSpec:
+    """A model that DSPy reaches through LiteLLM; `model` is the `provider/model` string."""
+
+    model: str
+
+    @property
+    def name(self) -> str:
+        """Return the text that names this model."""
+        return self.model
+
+
+ModelSpec = LocalSpec | OpenAISpec | HostedSpec
+
+
+def parse_spec(text: str) -> ModelSpec:
+    """Return what `text` names; nothing is downloaded and no server is asked.
+
+    Raises:
+        UnknownModelError: The text names nothing; the message offers what comes near.
+    """
+    text = text.strip()
+    entry = CATALOGUE.get(text)
+    if entry is not None:
+        if entry.role != "generator":
+            raise UnknownModelError(
+                f"{text} is an {entry.role}: it cannot write text (`groundset models list`)."
+            )
+        return LocalSpec(entry_path(entry), entry.sha256, entry.name)
+    if server := _SERVER.fullmatch(text):
+        return OpenAISpec(server["model"], _base_url(server["url"]))
+    if text.startswith("openai/") and "@" in text:
+        raise UnknownModelError(f"{text!r}: the base URL after @ must start with http:// or https://.")
+    if text.lower().endswith(".gguf"):
+        return _gguf(Path(text).expanduser())
+    if text.startswith((".", "/", "~")) or (0 < len(text) < _LONGEST_NAME and Path(text).exists()):
+        raise UnknownModelError(f"{text!r} is a path, but not one to a .gguf file.")
+    if _HOSTED.fullmatch(text):
+        return HostedSpec(text)
+    raise UnknownModelError(
+        f"No model is called {text!r}{near_matches(text)} A catalogue name (`groundset models list`), "
+        "a path to a .gguf file, openai/<model>@<base url> or provider/model names one."
+    )
+
+
+def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> None:
+    """Pull the weights of a catalogue model, check that weights of your own are still the same."""
+    if not isinstance(spec, LocalSpec):
+        return
+    if spec.name in CATALOGUE:
+        pull(spec.name, progress=progress)
+    elif not spec.path.is_file() or file_sha256(spec.path) != spec.sha256:
+        raise ModelError(f"{spec.path} has changed or vanished since it was named.")
+
+
+def _base_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UnknownModelError(f"{url!r} is no base URL: http://host:port/v1 is expected.")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise UnknownModelError(
+            f"The base URL of {parts.hostname} must not carry credentials or a query; "
+            "API keys come from the environment."
+        )
+    return url.rstrip("/")
+
+
+def _gguf(path: Path) -> LocalSpec:
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(len(_GGUF_MAGIC))
+        if magic != _GGUF_MAGIC:
+            raise UnknownModelError(f"{path} is not a GGUF file.")
+        return LocalSpec(path.absolute(), file_sha256(path), path.name)
+    except OSError as error:
+        raise UnknownModelError(f"{path} cannot be read: {error.strerror or error}.") from error

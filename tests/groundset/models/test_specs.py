@@ -1,0 +1,88 @@
+import hashlib
+
+import pytest
+
+from groundset.errors import ModelError, UnknownModelError
+from groundset.models import HostedSpec, LocalSpec, OpenAISpec, ensure_available, parse_spec
+
+
+def test_a_catalogue_name_is_known_before_it_is_pulled(home):
+    spec = parse_spec(" qwen2.5-coder-0.5b ")
+    assert isinstance(spec, LocalSpec)
+    assert spec.path == home / "models" / "qwen2.5-coder-0.5b" / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+    assert spec.sha256.startswith("1d9614638d18")
+    assert spec.name == "qwen2.5-coder-0.5b"
+    assert not home.exists()
+
+
+def test_weights_of_your_own_carry_their_hash(tmp_path, monkeypatch):
+    path = tmp_path / "mine.GGUF"
+    path.write_bytes(b"GGUF and more")
+    digest = hashlib.sha256(b"GGUF and more").hexdigest()
+    assert parse_spec(str(path)) == LocalSpec(path, digest, "mine.GGUF")
+    monkeypatch.chdir(tmp_path)
+    spec = parse_spec("./mine.GGUF")
+    assert spec == LocalSpec(path, digest, "mine.GGUF")
+    ensure_available(spec)
+    path.write_bytes(b"GGUF but other")
+    with pytest.raises(ModelError, match="has changed or vanished"):
+        ensure_available(spec)
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "url"),
+    [
+        ("openai/qwen2.5:0.5b@http://localhost:11434/v1", "qwen2.5:0.5b", "http://localhost:11434/v1"),
+        ("openai/Qwen/Qwen3@https://vllm.example/v1/", "Qwen/Qwen3", "https://vllm.example/v1"),
+        ("openai/m@q4_k.gguf@http://[::1]:1234/v1", "m@q4_k.gguf", "http://[::1]:1234/v1"),
+    ],
+)
+def test_servers(text, model, url):
+    spec = parse_spec(text)
+    assert spec == OpenAISpec(model, url)
+    assert parse_spec(spec.name) == spec
+
+
+@pytest.mark.parametrize(
+    "text", ["openai/gpt-5-mini", "anthropic/claude", "ollama_chat/qwen2.5:0.5b", "a/b/c"]
+)
+def test_hosted(text):
+    assert parse_spec(text) == HostedSpec(text)
+    assert parse_spec(text).name == text
+    ensure_available(parse_spec(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("qwen2.5-coder-0.5", r"did you mean qwen2\.5-coder-0\.5b"),
+        ("", "No model is called ''"),
+        ("gpt-5", r"No model is called 'gpt-5'\. A catalogue name"),
+        ("all-minilm-l6-v2", "is an embedder"),
+        ("nowhere/weights.gguf", "nowhere/weights.gguf cannot be read: No such file"),
+        ("./folder/model", "is a path, but not one to a .gguf file"),
+        ("openai/m@localhost:8080", "must start with http"),
+        ("openai/m@ftp://host/v1", "no base URL"),
+        ("openai/m@http://", "no base URL"),
+        ("openai/m@https://me:key@host/v1", "must not carry credentials"),
+        ("openai/m@https://host/v1?key=1", "must not carry credentials"),
+        ("two words/model", "No model is called"),
+    ],
+)
+def test_what_names_nothing_is_refused(text, message):
+    with pytest.raises(UnknownModelError, match=message) as caught:
+        parse_spec(text)
+    assert "\n" not in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert "key@" not in str(caught.value)
+
+
+def test_a_file_that_is_no_gguf_is_refused(tmp_path):
+    path = tmp_path / "fake.gguf"
+    path.write_bytes(b"PK\x03\x04")
+    with pytest.raises(UnknownModelError, match="is not a GGUF file"):
+        parse_spec(str(path))
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UnknownModelError, match="cannot be read"):
+        parse_spec(str(path))

@@ -1,0 +1,1 @@
+"""How steps compose: ``dspy.Module`` classes, recipes and the types they speak in."""

@@ -1,0 +1,53 @@
+"""Asking a critic: predicted values together with the probabilities behind them."""
+
+from typing import Any
+
+import dspy
+from dspy.adapters.decision import record_evidence
+from pydantic import BaseModel, ConfigDict
+
+
+class Decision(BaseModel):
+    """What a critic said: ``values`` after thresholds, ``probabilities`` of true for yes/no outputs,
+    ``levels`` as expected level index for scores.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    values: dict[str, bool]
+    probabilities: dict[str, float]
+    levels: dict[str, float]
+
+    @property
+    def good(self) -> bool:
+        """Say whether every yes/no output is true."""
+        return all(self.values.values())
+
+    @property
+    def probability(self) -> float:
+        """Return the smallest probability of true: the weakest point decides."""
+        return min(self.probabilities.values())
+
+    @property
+    def weakest(self) -> str:
+        """Return the name of the output with the smallest probability."""
+        return min(self.probabilities, key=lambda name: self.probabilities[name])
+
+    def as_output(self) -> dict[str, Any]:
+        """Return the figures as they go into a trail."""
+        figures = {**self.probabilities, **self.levels}
+        return {name: round(value, 4) for name, value in figures.items()}
+
+
+def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
+    """Ask a critic the decision outputs of one predictor."""
+    with record_evidence() as log:
+        prediction = predict(lm=critic, **inputs)
+    values, probabilities, levels = {}, {}, {}
+    for _, name, evidence in log:
+        if "noul" in evidence:
+            values[name] = bool(prediction[name])
+            probabilities[name] = float(evidence["noul"])
+        else:
+            levels[name] = float(prediction[name])
+    return Decision(values=values, probabilities=probabilities, levels=levels)

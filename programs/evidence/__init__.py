@@ -1,0 +1,21 @@
+"""Surface evidence: named numbers from texts alone, no model involved.
+
+What a number weighs is the critic's business.
+"""
+
+from programs.evidence.answer import agreement, answer_features, answer_kind, kind_agrees
+from programs.evidence.chunk import chunk_features, sentence_features
+from programs.evidence.question import question_features
+from programs.evidence.text import plain, sentences
+
+__all__ = [
+    "agreement",
+    "answer_features",
+    "answer_kind",
+    "chunk_features",
+    "kind_agrees",
+    "plain",
+    "question_features",
+    "sentence_features",
+    "sentences",
+]

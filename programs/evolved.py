@@ -1,0 +1,286 @@
+"""Recipe ``evolved``: seed question, evolution, judgement with rewriting, answer, round trip."""
+
+from typing import Any, NamedTuple
+
+import dspy
+
+from programs import steps
+from programs.deciding import Decision, decide
+from programs.demonstrations import in_language
+from programs.evidence import agreement
+from programs.focus import choose_foci, opening
+from programs.linking import condition_in, describe, link
+from programs.types import Attempt, Draft, Focus, Observer, Outcome, Retrieval, Retriever
+from programs.words import stop_words, tokens
+from programs.work import Work
+
+REWRITE_ROUNDS = 1
+AGREEMENT = 0.6
+SHORT_WORDS = 18  # questions up to this length are not shortened
+EVOLVED = 1000  # the candidate number of the evolution; seeds count from 0
+_OBJECTIONS = {
+    "independent": "the question cannot be understood alone",
+    "clear": "the question is not one clear question",
+    "answerable": "the fact does not answer the question",
+}
+
+
+class Candidate(NamedTuple):
+    """A judged question about a focus; ``number`` is its place in the attempt."""
+
+    number: int
+    focus: Focus
+    question: str
+    decision: Decision
+    retrieval: Retrieval
+
+
+class Evolved(dspy.Module):
+    """Make one sample of a chunk.
+
+    Several seed questions about different facts are drawn and judged; the best one that the generator can
+    answer from the chunk, with the words that it was asked about, becomes the seed. For an evolution other
+    than ``simple`` the seed is evolved, judged, mended if need be, shortened, compared with the seed and
+    answered again. Each step is a bare predictor, an attribute named as the step.
+    """
+
+    def __init__(self, *, critic: Any, retriever: Retriever, candidates: int = 3, max_rank: int = 5) -> None:
+        """Compose the steps.
+
+        Args:
+            critic: decision client that serves the steps which decide.
+            retriever: searches all chunks of the run.
+            candidates: seed questions drawn for each attempt.
+            max_rank: worst accepted rank of the source chunk; 0 records ranks and refuses none.
+        """
+        super().__init__()
+        self.critic = critic
+        self.retriever = retriever
+        self.candidates = candidates
+        self.max_rank = max_rank
+        for name, predict in {**steps.generators(), **steps.critics()}.items():
+            setattr(self, name, predict)
+
+    def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
+        """Run every step on one attempt."""
+        work = Work(attempt, observer)
+        if not self._score(work):
+            return work.outcome(exhausted=True)
+        foci = self._foci(work)
+        first = attempt.round * self.candidates
+        drawn = foci[first : first + self.candidates]
+        exhausted = len(foci) <= first + self.candidates
+        if not drawn:
+            work.refuse("keyphrases", "no sentence of the chunk can carry a question")
+            return work.outcome(exhausted=True)
+        seed = self._seed(work, drawn)
+        if seed is None or attempt.evolution == "simple":
+            return work.outcome(seed[1] if seed else None, exhausted=exhausted)
+        candidate, fallback = seed
+        return work.outcome(self._evolve(work, candidate), fallback=fallback, exhausted=exhausted)
+
+    def _write(self, step: str, work: Work, **inputs: Any) -> Any:
+        """Run a generator step, with the demos that are in the passage's language."""
+        predict = getattr(self, step)
+        return predict(demos=in_language(predict.demos, work.language), **inputs)
+
+    def _score(self, work: Work) -> bool:
+        decision = decide(self.chunk, self.critic, topic=work.topic, passage=work.passage)
+        reason = None if decision.good else f"not {decision.weakest.replace('_', '-')}"
+        work.say("chunk", 0, decision.as_output(), probability=decision.probability, good=decision.good, reason=reason)
+        if reason:
+            work.refuse("chunk", reason, probability=decision.probability)
+        return decision.good
+
+    def _foci(self, work: Work) -> list[Focus]:
+        phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases
+        kept = [phrase for phrase in phrases if phrase in work.passage]
+        foci = choose_foci(work.passage, work.topic, work.language, kept)
+        work.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(foci)})
+        return foci
+
+    def _seed(self, work: Work, drawn: list[Focus]) -> tuple[Candidate, Draft] | None:
+        """Return the best seed question that passes every step, with its draft."""
+        judged: list[Candidate] = []
+        for number, focus in enumerate(drawn):
+            written = self._write(
+                "question",
+                work,
+                topic=work.topic,
+                fact=focus.sentence,
+                answer=focus.answer,
+                opening=opening(focus.answer, work.language),
+            )
+            question = steps.tidy_question(written.question)
+            work.say("question", number, {"question": question, **focus.model_dump()})
+            if any(question == other.question for other in judged):
+                work.refuse("question", "the same question was drawn before", question=question)
+                continue
+            judged.append(self._judge(work, number, focus, question))
+        if not any(candidate.decision.good for candidate in judged):
+            best = max(judged, key=lambda candidate: candidate.decision.probability)
+            judged[judged.index(best)] = self._mend(work, best)
+        for candidate in judged:
+            self._refuse_judged(work, candidate)
+        good = [candidate for candidate in judged if candidate.decision.good]
+        good.sort(key=lambda c: (-c.decision.probability, c.retrieval.rank or 10**6, c.number))
+        for candidate in good:
+            if (draft := self._finish(work, candidate)) is not None:
+                return candidate, draft.model_copy(update={"evolution": "simple"})
+        return None
+
+    def _judge(self, work: Work, number: int, focus: Focus, question: str) -> Candidate:
+        question = question or "-"
+        decision = decide(self.judge, self.critic, passage=work.passage, question=question)
+        work.say(
+            "judge",
+            number,
+            {"question": question, **decision.as_output()},
+            probability=decision.probability,
+            good=decision.good,
+            reason=None if decision.good else f"not {decision.weakest}",
+        )
+        retrieval = self.retriever.rank(question, (work.chunk.chunk_id,))
+        return Candidate(number, focus, question, decision, retrieval)
+
+    def _refuse_judged(self, work: Work, candidate: Candidate) -> None:
+        decision = candidate.decision
+        if not decision.good:
+            work.refuse(
+                "judge", f"not {decision.weakest}", probability=decision.probability, question=candidate.question
+            )
+
+    def _mend(self, work: Work, refused: Candidate) -> Candidate:
+        """Rewrite a refused question with feedback, a bounded number of rounds."""
+        candidate = refused
+        for _ in range(REWRITE_ROUNDS):
+            common = {"topic": work.topic, "fact": candidate.focus.sentence, "question": candidate.question}
+            objection = _OBJECTIONS[candidate.decision.weakest]
+            feedback = self._write("feedback", work, **common, objection=objection).feedback
+            written = self._write("rewrite", work, **common, answer=candidate.focus.answer, feedback=feedback)
+            question = steps.tidy_question(written.better_question)
+            work.say("rewrite", candidate.number, {"feedback": feedback, "question": question})
+            candidate = self._judge(work, candidate.number, candidate.focus, question)
+            if candidate.decision.good:
+                break
+        return candidate
+
+    def _finish(self, work: Work, candidate: Candidate) -> Draft | None:
+        """Check the round trip, answer the question, check the answer, and return the draft that passed."""
+        question, number, rank = candidate.question, candidate.number, candidate.retrieval.rank
+        if self.max_rank and (rank is None or rank > self.max_rank):
+            place = "not found" if rank is None else f"at rank {rank}"
+            work.refuse("retrieval", f"source chunk {place}", question=question)
+            return None
+        answer = self._answer(work, candidate)
+        if answer is None:
+            return None
+        grounding = decide(self.grounding, self.critic, passage=work.passage, question=question, answer=answer)
+        work.say("grounding", number, {"answer": answer}, probability=grounding.probability, good=grounding.good)
+        if not grounding.good:
+            work.refuse(
+                "grounding",
+                f"answer not supported: {answer!r}",
+                probability=grounding.probability,
+                question=question,
+            )
+            return None
+        return Draft(
+            question=question,
+            answer=answer,
+            evolution=work.attempt.evolution,
+            contexts=(work.chunk,),
+            retrieval=candidate.retrieval,
+            probability=round(min(candidate.decision.probability, grounding.probability), 4),
+            trail=work.of(number),
+            metadata={"focus": candidate.focus.sentence},
+        )
+
+    def _answer(self, work: Work, candidate: Candidate) -> str | None:
+        """Return the ground truth if the generator finds in the passage what the question was asked about."""
+        written = self._write("answer", work, topic=work.topic, passage=work.passage, question=candidate.question)
+        found, meant = steps.tidy_answer(written.answer), candidate.focus.answer
+        agreed = agreement(found, meant)
+        reason = None
+        if not steps.is_stated(found):
+            reason = f"not stated: {meant!r} was meant"
+        elif agreed < AGREEMENT:
+            reason = f"another answer than the one meant: {found!r}, not {meant!r}"
+        output = {"answer": found, "meant": meant, "agreement": round(agreed, 3)}
+        work.say("answer", candidate.number, output, good=reason is None, reason=reason)
+        if reason:
+            work.refuse("answer", reason, question=candidate.question)
+            return None
+        return _fuller(found, meant, work)
+
+    def _evolve(self, work: Work, seed: Candidate) -> Draft | None:
+        step = work.attempt.evolution
+        question = self._deepen(work, seed) if step == "reasoning" else self._condition(work, seed)
+        if question is None:
+            return None
+        candidate = self._judge(work, EVOLVED, seed.focus, question)
+        if not candidate.decision.good:
+            candidate = self._mend(work, candidate)
+        if not candidate.decision.good:
+            self._refuse_judged(work, candidate)
+            return None
+        candidate = self._compress(work, candidate)
+        if not self._changed(work, seed, candidate):
+            return None
+        evolved = self._finish(work, candidate)
+        if evolved is None:
+            return None
+        metadata = {**evolved.metadata, "seed_question": seed.question}
+        return evolved.model_copy(update={"trail": work.of(seed.number, EVOLVED), "metadata": metadata})
+
+    def _deepen(self, work: Work, seed: Candidate) -> str | None:
+        """Return the seed question with a name replaced by what another sentence says of it."""
+        linked = link(work.passage, work.language, seed.focus, seed.question)
+        if linked is None:
+            work.refuse("reasoning", "no second sentence opens with what the question names", question=seed.question)
+            return None
+        kind = self._write("reasoning", work, topic=work.topic, fact=linked.sentence, name=linked.name).kind
+        question = describe(seed.question, linked, kind)
+        work.say("reasoning", EVOLVED, {**linked._asdict(), "kind": kind, "question": question})
+        if question is None:
+            work.refuse("reasoning", f"{kind!r} is no kind of {linked.name!r}", question=seed.question)
+        return question
+
+    def _condition(self, work: Work, seed: Candidate) -> str | None:
+        """Return the seed question under a condition that its sentence states."""
+        condition = condition_in(seed.focus, seed.question, work.language)
+        if condition is None:
+            work.refuse("conditional", "the sentence states no condition", question=seed.question)
+            return None
+        written = self._write("conditional", work, topic=work.topic, question=seed.question, condition=condition)
+        question = steps.tidy_question(written.conditional_question)
+        work.say("conditional", EVOLVED, {"condition": condition, "question": question})
+        return question
+
+    def _compress(self, work: Work, candidate: Candidate) -> Candidate:
+        """Return the shorter question if the critic lets it pass, else the longer one."""
+        if len(tokens(candidate.question)) <= SHORT_WORDS:
+            return candidate
+        shorter = steps.tidy_question(self._write("compress", work, question=candidate.question).short_question)
+        work.say("compress", candidate.number, {"question": shorter})
+        if not shorter or len(shorter) >= len(candidate.question):
+            return candidate
+        judged = self._judge(work, candidate.number, candidate.focus, shorter)
+        return judged if judged.decision.good else candidate
+
+    def _changed(self, work: Work, seed: Candidate, candidate: Candidate) -> bool:
+        decision = decide(self.same, self.critic, first=seed.question, second=candidate.question)
+        changed = not decision.values["same"]
+        probability = 1 - decision.probabilities["same"]
+        reason = None if changed else "the evolution changed nothing"
+        work.say("same", candidate.number, decision.as_output(), probability=probability, good=changed, reason=reason)
+        if reason:
+            work.refuse("same", reason, probability=probability, question=candidate.question)
+        return changed
+
+
+def _fuller(found: str, meant: str, work: Work) -> str:
+    """Return the answer that was found where it only completes a name, date or amount that was meant."""
+    added = tokens(found.replace(meant, " ", 1)) if meant in found and found in work.passage else []
+    complete = 0 < len(added) <= 2 and not set(added) & stop_words(work.language)
+    return found if complete else meant

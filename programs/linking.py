@@ -1,0 +1,76 @@
+"""Finding what an evolution can be built from: a second sentence about a name, a condition in a sentence."""
+
+import re
+from typing import NamedTuple
+
+from programs.evidence import sentences
+from programs.types import Focus
+from programs.words import stop_words, tokens
+
+_NAME = re.compile(r"(?:[^\W\d_a-zß-ÿ][\w’'-]*)(?:(?: (?:of|the|and|von|der|de|du|del|la))* [^\W\d_a-zß-ÿ][\w’'-]*)*")
+_CONDITION: dict[str, str] = {
+    "en": r"(?:if|when|while|after|before|because|since|although|though|unless|until|once|during|following|despite|"
+    r"as soon as|where|provided that|in case)\b",
+    "de": r"(?:wenn|falls|als|während|nachdem|bevor|weil|da|obwohl|sobald|solange|trotz|bei|nach)\b",
+    "fr": r"(?:si|quand|lorsque|après|avant|parce que|pendant|bien que|dès que)\b",
+    "es": r"(?:si|cuando|mientras|después de|antes de|porque|aunque|durante|tras)\b",
+}
+_CLAUSE_WORDS = range(3, 16)
+_PREDICATE_WORDS = range(3, 15)
+_VERB = (
+    r"is|was|are|were|has|had|have|can|could|may|must|will|would|did|does|(?!\w*(?:ings|ness)\b)[a-z]+(?:ed|s)|"
+    r"became|began|built|came|fell|found|gave|grew|held|kept|led|left|lost|made|met|ran|rose|sold|spent|stood|took|"
+    r"taught|went|won|wrote"
+)
+
+
+class Link(NamedTuple):
+    """A name of the question, a sentence of the passage that opens with it, and what that sentence says of it."""
+
+    name: str
+    sentence: str
+    predicate: str
+
+
+def link(passage: str, language: str, focus: Focus, question: str) -> Link | None:
+    """Return what ties a name in the question to a second sentence of the passage, the longest name first.
+
+    The sentence must neither be the focus nor hold the answer. Only English: elsewhere a description that takes
+    a name's place would have to agree with it in gender and case.
+    """
+    if language != "en":
+        return None
+    names = {name for name in _NAME.findall(question)[1:] if name not in focus.answer}
+    for name in sorted(names, key=lambda each: (-len(each), each)):
+        possessive = re.search(rf"{re.escape(name)}['’]", question)
+        for sentence in sentences(passage, language):
+            if possessive or sentence == focus.sentence or focus.answer in sentence:
+                continue
+            said = re.match(rf"(?:The )?{re.escape(name)} ((?:{_VERB})\b[^,;:()–—]+?)[.,;:]?(?:[,;:–—]|$)", sentence)
+            if said and len(tokens(said[1])) in _PREDICATE_WORDS:
+                return Link(name, sentence, said[1].strip(" ."))
+    return None
+
+
+def describe(question: str, link: Link, kind: str) -> str | None:
+    """Return the question with the name replaced by its kind and what is said of it; None for a useless kind."""
+    noun = re.sub(r"^(?:an?|the) ", "", " ".join(kind.split()).strip(" .,;\"'").lower())
+    if not re.fullmatch(r"[a-z-]{3,}(?: [a-z-]{3,}){0,2}", noun):
+        return None
+    described = rf"(?:\b[Tt]he )?{re.escape(link.name)}(?: {re.escape(noun)})?"
+    return re.sub(described, lambda _: f"the {noun} that {link.predicate}", question, count=1)
+
+
+def condition_in(focus: Focus, question: str, language: str) -> str | None:
+    """Return a clause of the focus that states a condition which the question does not name yet, or None."""
+    marker = _CONDITION.get(language, _CONDITION["en"])
+    asked = set(tokens(question))
+    for clause in re.split(r"[,;:.()–—]\s*|\s(?=" + marker + ")", focus.sentence):
+        clause = clause.strip()
+        if not re.match(marker, clause, re.IGNORECASE) or focus.answer in clause:
+            continue
+        words = tokens(clause)
+        new = [word for word in words if word not in asked and word not in stop_words(language)]
+        if len(words) in _CLAUSE_WORDS and len(new) >= 2:
+            return clause[0].lower() + clause[1:]
+    return None

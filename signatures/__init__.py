@@ -1,0 +1,29 @@
+"""What each step asks: one ``dspy.Signature`` in each module, and nothing else."""
+
+from signatures.answer import AnswerQuestion
+from signatures.chunk import ScoreChunk
+from signatures.compress import CompressQuestion
+from signatures.conditional import ConditionQuestion
+from signatures.feedback import DiagnoseQuestion
+from signatures.grounding import GroundAnswer
+from signatures.judge import JudgeQuestion
+from signatures.keyphrases import ExtractKeyphrases
+from signatures.question import AskQuestion
+from signatures.reasoning import NameKind
+from signatures.rewrite import RewriteQuestion
+from signatures.same import CompareQuestions
+
+__all__ = [
+    "AnswerQuestion",
+    "AskQuestion",
+    "CompareQuestions",
+    "CompressQuestion",
+    "ConditionQuestion",
+    "DiagnoseQuestion",
+    "ExtractKeyphrases",
+    "GroundAnswer",
+    "JudgeQuestion",
+    "NameKind",
+    "RewriteQuestion",
+    "ScoreChunk",
+]

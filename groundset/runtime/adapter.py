@@ -1,0 +1,209 @@
+"""The plain-text adapter: signatures as short chats that no completion can fail to answer."""
+
+import re
+import typing
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal, get_args, get_origin
+
+import dspy
+from dspy.lm15 import Config, Message, Request
+from dspy.signatures import Signature
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\ufeff\ufffd]")
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
+_QUOTES = "\"'“”„«»‘’`*"
+_MAX_TOKENS = 256
+_CONFIG_KEYS = frozenset(
+    (
+        "max_tokens",
+        "stop",
+        "temperature",
+        "top_p",
+        "top_k",
+        "seed",
+        "presence_penalty",
+        "frequency_penalty",
+        "logprobs",
+    )
+)
+
+
+class PlainTextAdapter(dspy.Adapter):
+    """Render a signature as a short system text, few-shot turns and one raw completion.
+
+    One output field is the whole completion; several are labelled lines. The static text (instructions and
+    demos) comes first, so that a server re-uses its evaluation. Parsing is total: every completion gives a
+    value of the field's type, an empty one where nothing usable was written, and the steps refuse those.
+    Token limits and stop sequences are settings of the predictor: ``dspy.Predict(X, max_tokens=40, stop=["\\n"])``.
+    """
+
+    def format_field_label(self, name: str, field: Any) -> str:
+        """Return the label of a field in prompts: its name in words, without the colon."""
+        del field
+        return name.replace("_", " ").capitalize()
+
+    def format_inputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
+        """Return the input fields that have a value as labelled lines."""
+        lines = []
+        for name, field in signature.input_fields.items():
+            value = values.get(name)
+            text = "; ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value or "")
+            text = _CONTROL.sub(" ", text).strip()
+            if text:
+                lines.append(f"{self.format_field_label(name, field)}: {text}")
+        return "\n".join(lines)
+
+    def format_outputs(self, signature: type[Signature], values: Mapping[str, Any]) -> str:
+        """Return the output fields as the completion that a demo shows."""
+
+        def shown(value: Any) -> str:
+            if isinstance(value, (list, tuple)):
+                return "; ".join(map(str, value))
+            if isinstance(value, bool):
+                return "yes" if value else "no"
+            return str(value)
+
+        names = list(signature.output_fields)
+        if len(names) == 1:
+            return shown(values.get(names[0], ""))
+        return "\n".join(
+            f"{self.format_field_label(name, signature.output_fields[name])}: {shown(values.get(name, ''))}"
+            for name in names
+        )
+
+    def format(
+        self, signature: type[Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        """Return the chat: system text, one user and one assistant turn for each demo, the user's turn."""
+        messages = [{"role": "system", "content": " ".join(signature.instructions.split())}]
+        for demo in demos:
+            messages.append({"role": "user", "content": self.format_inputs(signature, demo)})
+            messages.append({"role": "assistant", "content": self.format_outputs(signature, demo)})
+        messages.append({"role": "user", "content": self.format_inputs(signature, inputs) or "-"})
+        return messages
+
+    def request(
+        self,
+        lm: Any,
+        lm_kwargs: Mapping[str, Any],
+        signature: type[Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> Request:
+        """Return the one request that a predictor's call makes."""
+        options = {key: value for key, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None}
+        options.setdefault("max_tokens", _MAX_TOKENS)
+        config = Config(**{key: options[key] for key in _CONFIG_KEYS & options.keys()})
+        chat = self.format(signature, [dict(demo) for demo in demos], inputs)
+        turns = tuple(
+            (Message.user if message["role"] == "user" else Message.assistant)(message["content"] or " ")
+            for message in chat[1:]
+        )
+        return Request(model=lm.model, messages=turns, system=chat[0]["content"] or None, config=config)
+
+    def __call__(
+        self,
+        lm: Any,
+        lm_kwargs: dict[str, Any],
+        signature: type[Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        """Make the call and parse it; ``n`` in the settings asks for several completions."""
+        request, count = self._prepare(lm, lm_kwargs, signature, demos, inputs)
+        return [self.parse(signature, lm(each).message.text or "") for each in _seeded(request, count)]
+
+    async def acall(
+        self,
+        lm: Any,
+        lm_kwargs: dict[str, Any],
+        signature: type[Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        """Make the call and parse it, asynchronously."""
+        request, count = self._prepare(lm, lm_kwargs, signature, demos, inputs)
+        return [self.parse(signature, (await lm.acall(each)).message.text or "") for each in _seeded(request, count)]
+
+    def _prepare(
+        self,
+        lm: Any,
+        lm_kwargs: dict[str, Any],
+        signature: type[Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
+    ) -> tuple[Request, int]:
+        options = {key: value for key, value in lm_kwargs.items() if key != "n"}
+        return self.request(lm, options, signature, demos, inputs), int(lm_kwargs.get("n") or 1)
+
+    def parse(self, signature: type[Signature], completion: str) -> dict[str, Any]:
+        """Return a value for every output field, whatever was written."""
+        text = _CONTROL.sub(" ", completion.replace("\r\n", "\n")).strip()
+        names = list(signature.output_fields)
+        pieces = {names[0]: self._without_label(names[0], text)} if len(names) == 1 else self._labelled(names, text)
+        return {name: _coerce(pieces.get(name, ""), signature.output_fields[name].annotation) for name in names}
+
+    def _without_label(self, name: str, text: str) -> str:
+        label = self.format_field_label(name, None)
+        return re.sub(rf"^\W*{re.escape(label)}\s*:\s*", "", text, count=1, flags=re.IGNORECASE)
+
+    def _labelled(self, names: list[str], text: str) -> dict[str, str]:
+        labels = {self.format_field_label(name, None).casefold(): name for name in names}
+        pattern = re.compile(r"^\W*(" + "|".join(map(re.escape, labels)) + r")\s*:[ \t]*", re.IGNORECASE | re.MULTILINE)
+        found = list(pattern.finditer(text))
+        pieces: dict[str, str] = {}
+        if not found or found[0].start() > 0:
+            # A model that goes straight to its first answer leaves the first label out.
+            head = text[: found[0].start()] if found else text
+            pieces[names[0]] = head.strip().split("\n\n")[0]
+        for match, following in zip(found, [*found[1:], None], strict=True):
+            end = following.start() if following else len(text)
+            value = text[match.end() : end].strip()
+            pieces.setdefault(labels[match.group(1).casefold()], value)
+        return pieces
+
+
+def _seeded(request: Request, count: int) -> list[Request]:
+    """Return ``count`` requests that differ in their seed alone."""
+    if count == 1:
+        return [request]
+    first = request.config.seed or 0
+    return [replace(request, config=replace(request.config, seed=first + i)) for i in range(count)]
+
+
+def _coerce(text: str, annotation: Any) -> Any:
+    if get_origin(annotation) is typing.Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) is list:
+        return _items(text)
+    if annotation is bool:
+        return text.strip(_QUOTES + " ").casefold().startswith(("yes", "true"))
+    if get_origin(annotation) is Literal:
+        options = get_args(annotation)
+        folded = text.strip(_QUOTES + " .").casefold()
+        return next((o for o in options if folded.startswith(str(o).casefold())), options[0])
+    if annotation in (int, float):
+        number = re.search(r"-?\d+(?:\.\d+)?", text)
+        return annotation(float(number.group())) if number else annotation(0)
+    return _unquoted(text)
+
+
+def _items(text: str) -> list[str]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    parts = lines if len(lines) > 1 else re.split(r"[;,]", text)
+    if len(lines) == 1 and ";" in text:
+        parts = text.split(";")
+    items: list[str] = []
+    for part in parts:
+        item = _unquoted(_BULLET.sub("", part)).rstrip(" .;,")
+        if item and item.casefold() not in {seen.casefold() for seen in items}:
+            items.append(item)
+    return items
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    while len(text) > 1 and text[0] in _QUOTES and text[-1] in _QUOTES:
+        text = text[1:-1].strip()
+    return text

@@ -1,0 +1,130 @@
+"""The ``lm`` critic: decisions from next-token log-probabilities of any model that returns them."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dspy.lm15 import Config, Message, Request, Response
+
+from groundset.errors import ModelError
+
+_TOP = 20
+
+
+class LogprobCritic:
+    """Answer decision requests by how likely the model finds each allowed label as its next word.
+
+    Every question is one call of one token, so nothing needs parsing. The probability is the labels' share of
+    the mass that all labels hold among the most likely tokens; where none of them is among those, the labels
+    count as equally likely.
+    """
+
+    supports_decision_requests = True
+    name = "lm"
+    compiled = "uncompiled"
+
+    def __init__(self, lm: Any) -> None:
+        self._lm = lm
+
+    def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return ``{"noul": p}`` for yes/no questions, ``probabilities`` and ``confidence`` for the others.
+
+        Raises:
+            ModelError: if the server returns no log-probabilities.
+        """
+        return {name: self._decide(state, question, self._lm) for name, question in questions.items()}
+
+    async def acall(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the same, asynchronously."""
+        answers = {}
+        for name, question in questions.items():
+            labels, keys = _labels(question)
+            response = await self._lm.acall(self._request(state, question, labels))
+            answers[name] = _evidence(question, keys, self._masses(response, labels))
+        return answers
+
+    def _decide(self, state: Mapping[str, Any], question: Mapping[str, Any], lm: Any) -> dict[str, Any]:
+        labels, keys = _labels(question)
+        response = lm(self._request(state, question, labels))
+        return _evidence(question, keys, self._masses(response, labels))
+
+    def _request(self, state: Mapping[str, Any], question: Mapping[str, Any], labels: Sequence[str]) -> Request:
+        turns: list[Message] = []
+        for demo in state.get("demos", ()):
+            name = next((n for n in demo if n not in state["inputs"]), None)
+            if name is not None:
+                turns.append(Message.user(_task(demo, question, labels, without=name)))
+                turns.append(Message.assistant(_label_of(demo[name], labels)))
+        turns.append(Message.user(_task(state["inputs"], question, labels)))
+        config = Config(max_tokens=1, temperature=0.0, logprobs=_TOP)
+        return Request(model=self._lm.model, system=state["instructions"], messages=tuple(turns), config=config)
+
+    def _masses(self, response: Response, labels: Sequence[str]) -> list[float]:
+        if not response.logprobs:
+            if response.logprobs is None:
+                raise ModelError(
+                    f"{self._lm.model} returns no log-probabilities: it cannot decide (use --critic head)."
+                )
+            return [1 / len(labels)] * len(labels)
+        first = response.logprobs[0]
+        ranked = {top.token: top.logprob for top in first.top} or {first.token: first.logprob}
+        masses = [0.0] * len(labels)
+        for token, logprob in ranked.items():
+            word = token.strip().casefold()
+            for place, label in enumerate(labels):
+                if word and (label.casefold() == word or (len(word) > 1 and label.casefold().startswith(word))):
+                    masses[place] += math.exp(logprob)
+        total = sum(masses)
+        return [mass / total for mass in masses] if total else [1 / len(labels)] * len(labels)
+
+
+def _labels(question: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the words that the model chooses from and the keys that DSPy expects for them."""
+    criteria = question.get("criteria")
+    if question["type"] == "noul":
+        return ["yes", "no"], ["true", "false"]
+    if question["type"] == "score":
+        count = len(criteria or ())
+        return [str(level + 1) for level in range(count)], [str(level) for level in range(count)]
+    options = list(criteria or ())
+    return [chr(ord("A") + place) for place in range(len(options))], options
+
+
+def _task(
+    inputs: Mapping[str, Any], question: Mapping[str, Any], labels: Sequence[str], without: str | None = None
+) -> str:
+    """Return the user's turn: the inputs first, so that questions on one text share its evaluation."""
+    lines = [
+        f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in inputs.items() if value and name != without
+    ]
+    instructions = question["instructions"]
+    lines.append("")
+    lines.append(instructions if isinstance(instructions, str) else json.dumps(instructions, ensure_ascii=False))
+    criteria = question.get("criteria")
+    if question["type"] == "noul":
+        for key, label in (("true", "yes"), ("false", "no")):
+            if criteria and criteria.get(key):
+                lines.append(f"{label}: {criteria[key]}")
+    elif isinstance(criteria, Mapping):
+        lines += [
+            f"{label}: {option} {text or ''}".rstrip()
+            for label, (option, text) in zip(labels, criteria.items(), strict=True)
+        ]
+    else:
+        lines += [f"{label}: {text}" for label, text in zip(labels, criteria or (), strict=True)]
+    lines.append(f"Answer with one of: {', '.join(labels)}.")
+    return "\n".join(lines)
+
+
+def _label_of(value: Any, labels: Sequence[str]) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return labels[int(value)] if isinstance(value, int | float) and int(value) < len(labels) else str(value)
+
+
+def _evidence(question: Mapping[str, Any], keys: Sequence[str], masses: Sequence[float]) -> dict[str, Any]:
+    if question["type"] == "noul":
+        return {"noul": masses[0]}
+    ordered = sorted(masses, reverse=True)
+    return {"probabilities": dict(zip(keys, masses, strict=True)), "confidence": ordered[0] - ordered[1]}

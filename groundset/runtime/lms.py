@@ -1,0 +1,119 @@
+"""Opening a language model by its specification, ready for DSPy."""
+
+import dataclasses
+import os
+from types import TracebackType
+from typing import Any
+
+import dspy
+from dspy.lm15 import Request, Response
+
+from groundset.models.specs import HostedSpec, LocalSpec, ModelSpec, OpenAISpec, ensure_available, parse_spec
+from groundset.runtime.adapter import PlainTextAdapter
+from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
+from groundset.runtime.journal import CallJournal, CompletionEngine, JournaledEngine, MemoryJournal
+
+# A server of the user's own choice never gets the key that is meant for another one.
+_KEY_VARIABLE = "GROUNDSET_API_KEY"
+
+
+class LanguageModel:
+    """An open language model: ``lm`` and ``adapter`` go into ``dspy.context``.
+
+    Attributes:
+        lm: the ``dspy.LM``; its model string carries the weights' hash, because DSPy's cache key does not hold
+            the engine.
+        adapter: the plain-text adapter.
+        name: the specification's name.
+        sha256: the hash of local weights, None for a model on a server.
+    """
+
+    def __init__(
+        self, engine: CompletionEngine, *, model: str, name: str, sha256: str | None, journal: CallJournal | None
+    ) -> None:
+        """Put a journal around an engine and a ``dspy.LM`` around both."""
+        self._inner = engine
+        self._engine = JournaledEngine(engine, journal if journal is not None else MemoryJournal())
+        self.lm = dspy.LM(
+            model,
+            engine=self._engine,
+            async_engine=AsyncEngine(self._engine),
+            # The journal is the cache: it lives in the run folder and survives the process.
+            cache=False,
+            num_retries=2,
+        )
+        self.adapter = PlainTextAdapter()
+        self.name = name
+        self.sha256 = sha256
+
+    def usage(self) -> dict[str, float]:
+        """Return calls, replayed calls, tokens and seconds of this process."""
+        return self._engine.usage()
+
+    def close(self) -> None:
+        """Free the model."""
+        close = getattr(self._inner, "close", None)
+        if close is not None:
+            close()
+
+    def __enter__(self) -> "LanguageModel":
+        """Return the model itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Free the model."""
+        self.close()
+
+
+class RemoteEngine:
+    """Pass requests on to another ``dspy.LM``, so that a journal can stand before any model."""
+
+    def __init__(self, lm: dspy.LM) -> None:
+        self._lm = lm
+
+    def complete(self, request: Request) -> Response:
+        """Answer one request."""
+        response: Response = self._lm(dataclasses.replace(request, model=self._lm.model))
+        return response
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._lm.close()
+
+
+def open_lm(
+    spec: str | ModelSpec, *, journal: CallJournal | None = None, workers: int = 1, verbose: bool = False
+) -> LanguageModel:
+    """Open the language model that ``spec`` names; weights of the catalogue are pulled if they are missing.
+
+    Args:
+        spec: see :mod:`groundset.models.specs`.
+        journal: where finished calls are kept; in memory by default.
+        workers: calls in flight.
+        verbose: let the embedded runtime's log through.
+
+    Raises:
+        UnknownModelError: if the specification names nothing.
+        ModelError: if the weights cannot be fetched, verified or loaded.
+    """
+    parsed = parse_spec(spec) if isinstance(spec, str) else spec
+    if isinstance(parsed, LocalSpec):
+        ensure_available(parsed)
+        engine = EmbeddedEngine(parsed.path, workers=workers, verbose=verbose)
+        return LanguageModel(
+            engine, model=f"local/{parsed.sha256[:16]}", name=parsed.name, sha256=parsed.sha256, journal=journal
+        )
+    remote = RemoteEngine(dspy.LM(cache=False, num_retries=2, **_connection(parsed)))
+    return LanguageModel(remote, model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal)
+
+
+def _connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
+    if isinstance(spec, HostedSpec):
+        return {"model": spec.model}
+    return {
+        "model": f"openai/{spec.model}",
+        "api_base": spec.base_url,
+        "api_key": os.environ.get(_KEY_VARIABLE, "none"),
+    }

@@ -69,10 +69,10 @@ class Evolved(dspy.Module):
         foci = self._foci(work)
         first = attempt.round * self.candidates
         drawn = foci[first : first + self.candidates]
-        exhausted = len(foci) <= first + self.candidates
+        exhausted = work.attempt.evolution == "simple" and len(foci) <= first + self.candidates
         if not drawn:
-            work.refuse("keyphrases", "no sentence of the chunk can carry a question")
-            return work.outcome(exhausted=True)
+            work.refuse("keyphrases", f"no further sentence can carry a {work.attempt.evolution} question")
+            return work.outcome(exhausted=exhausted)
         seed = self._seed(work, drawn)
         if seed is None or attempt.evolution == "simple":
             return work.outcome(seed[1] if seed else None, exhausted=exhausted)
@@ -93,9 +93,14 @@ class Evolved(dspy.Module):
         return decision.good
 
     def _foci(self, work: Work) -> list[Focus]:
+        """Return what can be asked about; for an evolution, only what it can grow from."""
         phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases
         kept = [phrase for phrase in phrases if phrase in work.passage]
         foci = choose_foci(work.passage, work.topic, work.language, kept)
+        if work.attempt.evolution == "conditional":
+            foci = [focus for focus in foci if condition_in(focus, "", work.language)]
+        elif work.attempt.evolution == "reasoning":
+            foci = [focus for focus in foci if link(work.passage, work.language, focus, focus.sentence)]
         work.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(foci)})
         return foci
 
@@ -113,9 +118,6 @@ class Evolved(dspy.Module):
             )
             question = steps.tidy_question(written.question)
             work.say("question", number, {"question": question, **focus.model_dump()})
-            if any(question == other.question for other in judged):
-                work.refuse("question", "the same question was drawn before", question=question)
-                continue
             judged.append(self._judge(work, number, focus, question))
         if not any(candidate.decision.good for candidate in judged):
             best = max(judged, key=lambda candidate: candidate.decision.probability)

@@ -40,7 +40,7 @@ def link(passage: str, language: str, focus: Focus, question: str) -> Link | Non
     """
     if language != "en":
         return None
-    names = {name for name in _NAME.findall(question)[1:] if name not in focus.answer}
+    names = {name for name in _NAME.findall(question) if name not in focus.answer}
     for name in sorted(names, key=lambda each: (-len(each), each)):
         possessive = re.search(rf"{re.escape(name)}['’]", question)
         for sentence in sentences(passage, language):

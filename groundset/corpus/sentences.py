@@ -2,7 +2,7 @@
 
 from functools import reduce
 
-from sentencex import get_sentence_boundaries  # type: ignore[import-untyped]
+from sentencex import get_sentence_boundaries
 
 # Nothing is known about a document's language here. A boundary counts where the rules of all these
 # languages see one, so that "12. Juni" and "e.g. tea" stay whole in any of them.

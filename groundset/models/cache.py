@@ -48,8 +48,7 @@ def is_cached(entry: ModelEntry) -> bool:
     """Say whether every file is there with the right size; a glance, nothing is hashed."""
     folder = entry_folder(entry)
     return all(
-        (folder / file.path).is_file() and (folder / file.path).stat().st_size == file.size
-        for file in entry.files
+        (folder / file.path).is_file() and (folder / file.path).stat().st_size == file.size for file in entry.files
     )
 
 

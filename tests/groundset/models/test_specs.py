@@ -43,9 +43,7 @@ def test_servers(text, model, url):
     assert parse_spec(spec.name) == spec
 
 
-@pytest.mark.parametrize(
-    "text", ["openai/gpt-5-mini", "anthropic/claude", "ollama_chat/qwen2.5:0.5b", "a/b/c"]
-)
+@pytest.mark.parametrize("text", ["openai/gpt-5-mini", "anthropic/claude", "ollama_chat/qwen2.5:0.5b", "a/b/c"])
 def test_hosted(text):
     assert parse_spec(text) == HostedSpec(text)
     assert parse_spec(text).name == text

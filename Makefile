@@ -1,0 +1,53 @@
+# Everything happens in .venv/; nothing outside this folder is changed except the model cache.
+#
+#   PYTHON       which Python (3.11 or newer) makes the environment
+#   TORCH_INDEX  a further package index for PyTorch alone; empty means the index that pip uses anyway.
+#                PyPI's Linux wheels carry CUDA and are large; the index of processor-only builds that
+#                PyTorch's installation page names is enough.
+#   MODEL        the language model of `make run`
+#   DEMO         the folder of its run; a change of documents, model or code needs a new one
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+MODEL ?= qwen2.5-coder-0.5b
+EMBEDDER := all-minilm-l6-v2
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+DEMO ?= out/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test lint bench
+
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## Make .venv/ with everything in it
+
+# PyTorch comes first, so that its index serves nothing else.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'groundset needs Python 3.11 or newer: make install PYTHON=python3.11' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $@
+
+run: install ## Make a small evaluation set from data/samples/, in out/demo/
+	$(BIN)/groundset models pull $(MODEL) $(EMBEDDER) >/dev/null
+	$(BIN)/groundset generate data/samples --size 8 --lm $(MODEL) --out $(DEMO) || [ $$? -eq 3 ]
+	$(BIN)/groundset export $(DEMO) --format autorag --out $(DEMO)/autorag
+
+lint: install ## Check style, types and the layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint ## Check everything: lint, tests with a small real model, the wheel
+	$(BIN)/pytest
+
+bench: install ## Print the figures of benchmarks/README.md
+	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

@@ -1,0 +1,129 @@
+"""The command line: one `groundset` command, and what its exit status means.
+
+| status | meaning |
+|---|---|
+| 0 | done |
+| 1 | groundset's fault, or a model's |
+| 2 | the input or an option is wrong |
+| 3 | `generate` made fewer samples than it was asked for |
+| 130 | interrupted |
+"""
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from groundset import __version__, privacy
+from groundset.errors import GroundsetError
+
+_PROGRAM = "groundset"
+_BROKEN_PIPE = 141
+
+
+class _InterruptedError(GroundsetError):
+    exit_code = 130
+
+
+class _Group(TyperGroup):
+    """Tells an interruption from a command that ends with status 130 and has said so itself."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _InterruptedError("interrupted") from error
+
+
+def build_app() -> typer.Typer:
+    """Return the whole command tree.
+
+    Command modules are imported here; they import torch, DSPy and their like only when they run, so that
+    `--help` is instant.
+    """
+    from groundset.cli import models
+    from groundset.cli.chunk import chunk
+    from groundset.cli.export import export
+    from groundset.cli.generate import generate
+    from groundset.cli.judge import judge
+    from groundset.cli.show import show
+
+    app = typer.Typer(
+        name=_PROGRAM,
+        cls=_Group,
+        help="Turn documents into a RAG evaluation set, on a language model on your own machine.",
+        epilog="`groundset COMMAND --help` explains a command. Set GROUNDSET_DEBUG=1 to see tracebacks.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for command in (generate, chunk, judge, show, export):
+        app.command()(command)
+    app.add_typer(models.app, name="models")
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its status."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    privacy.set_defaults(hub="--hub" in arguments)
+    # DSPy warns of every completion that its token limit ends; here that is what the limits are for.
+    logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
+    sys.exit(_run(arguments))
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"{_PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    del version
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command and turn whatever it raises into one line and an exit status."""
+    try:
+        status = build_app()(arguments, prog_name=_PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes standard output once more on its way out; give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):
+            return _BROKEN_PIPE
+        raise
+    except typer.Abort:
+        return _fail("aborted", 1)
+    except (GroundsetError, typer.TyperException) as error:
+        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        return _fail(message, error.exit_code)
+    except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked
+        detail = str(error) or "no message"
+        return _fail(f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 to see where)", 1)
+    return status if isinstance(status, int) else 0
+
+
+def _fail(message: str, status: int) -> int:
+    if os.environ.get("GROUNDSET_DEBUG", "") not in ("", "0"):
+        traceback.print_exc()
+    if message.startswith("Usage: "):  # a command without arguments: its help
+        typer.echo(message, err=True)
+    else:
+        typer.echo(f"{_PROGRAM}: error: {' '.join(message.split())}", err=True)
+    return status

@@ -1,0 +1,80 @@
+"""`groundset chunk`: documents to chunks, and nothing more."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from groundset.corpus import Corpus
+
+ChunkerChoice = Literal["recursive", "sentence", "word", "token", "semantic"]
+DEFAULT_EMBEDDER = "all-minilm-l6-v2"
+_CHUNKER_HELP = "How documents are cut: recursive, sentence, word, token or semantic."
+_SIZE_HELP = (
+    "Size of a chunk. Default: 1000 characters for recursive, sentence and semantic, 200 words for word, "
+    "256 tokens for token."
+)
+_NAMED_FILES = 20
+
+
+def chunk(
+    docs: Annotated[
+        list[str],
+        typer.Argument(metavar="DOCS", help="Files, folders or globs: txt, md, html, pdf, docx."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE.jsonl", help="Where the chunks go.", show_default=False)],
+    chunker: Annotated[ChunkerChoice, typer.Option(metavar="NAME", help=_CHUNKER_HELP)] = "recursive",
+    chunk_size: Annotated[int | None, typer.Option(metavar="N", min=1, help=_SIZE_HELP, show_default=False)] = None,
+    chunk_overlap: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How much of its size a chunk shares with the one before.")
+    ] = 0,
+    merge: Annotated[int, typer.Option(metavar="N", min=1, help="Join this many consecutive chunks.")] = 1,
+    min_length: Annotated[int, typer.Option(metavar="N", min=0, help="Drop chunks with fewer characters.")] = 200,
+    embedder: Annotated[
+        str, typer.Option(metavar="MODEL", help="Embedding model of the semantic and the token chunker.")
+    ] = DEFAULT_EMBEDDER,
+) -> None:
+    """Cut documents into chunks, without a language model.
+
+    The parsed texts of the documents go beside the chunks, to FILE.docs.jsonl, and every chunk is exactly
+    its document's text from `start` to `end`.
+    """
+    from pydantic import ValidationError
+
+    from groundset.corpus import CorpusOptions, build_corpus, write_chunks
+    from groundset.errors import InputError
+
+    try:
+        options = CorpusOptions(
+            chunker=chunker,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            merge=merge,
+            min_length=min_length,
+        )
+    except ValidationError as error:
+        raise InputError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+    embed = tokenizer = None
+    if chunker in ("semantic", "token"):
+        from groundset.retrieval.embedder import load_embedder
+
+        model = load_embedder(embedder)
+        embed, tokenizer = model.encode, model.tokenizer.backend_tokenizer
+    corpus = build_corpus(docs, options, embed=embed, tokenizer=tokenizer)
+    chunks_file, documents_file = write_chunks(corpus, out)
+    _report(corpus)
+    typer.echo(f"Chunks: {chunks_file}. Document texts: {documents_file}.")
+
+
+def _report(corpus: "Corpus") -> None:
+    counts = corpus.counts
+    for skipped in corpus.skipped[:_NAMED_FILES]:
+        typer.echo(f"Skipped {skipped.path}: {skipped.reason}.", err=True)
+    if len(corpus.skipped) > _NAMED_FILES:
+        typer.echo(f"Skipped {len(corpus.skipped) - _NAMED_FILES} more files.", err=True)
+    typer.echo(
+        f"{counts.chunks} chunks from {counts.documents} documents "
+        f"(dropped: {counts.dropped_short} too short, {counts.dropped_duplicates} duplicates; "
+        f"skipped files: {counts.skipped})."
+    )

@@ -1,0 +1,127 @@
+"""`groundset generate`: documents in, an evaluation set out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groundset.cli.chunk import ChunkerChoice
+
+_STATUS = {"complete": 0, "short": 3}
+_SIGNALLED = 128
+
+
+def generate(
+    out: Annotated[Path, typer.Option(metavar="RUN", help="The folder of the run.", show_default=False)],
+    docs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="DOCS...", help="Files, folders or globs: txt, md, html, pdf, docx and more."),
+    ] = None,
+    size: Annotated[int | None, typer.Option(help="How many samples to make.", show_default="20")] = None,
+    recipe: Annotated[str | None, typer.Option(help="The program that makes them.", show_default="evolved")] = None,
+    mix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EVOLUTION=WEIGHT,...",
+            help="How many of each kind, by weight.",
+            show_default="simple=50,reasoning=25,conditional=25",
+        ),
+    ] = None,
+    lm: Annotated[
+        str | None,
+        typer.Option(
+            help="The language model: a name from `groundset models list`, a .gguf file, "
+            "openai/<model>@<base url> or provider/model.",
+            show_default="qwen2.5-coder-0.5b",
+        ),
+    ] = None,
+    critic: Annotated[
+        str | None, typer.Option(help="Who decides what is good: head (fast) or lm.", show_default="head")
+    ] = None,
+    embedder: Annotated[str | None, typer.Option(help="The embedding model.", show_default="all-minilm-l6-v2")] = None,
+    chunker: Annotated[
+        ChunkerChoice | None, typer.Option(help="How documents are cut.", show_default="recursive")
+    ] = None,
+    chunk_size: Annotated[
+        int | None,
+        typer.Option(
+            help="Size in characters (recursive, sentence, semantic), words (word) or tokens (token).",
+            show_default="1000 characters, 200 words, 256 tokens",
+        ),
+    ] = None,
+    chunk_overlap: Annotated[
+        int | None, typer.Option(help="Shared by neighbours, same unit.", show_default="0")
+    ] = None,
+    merge: Annotated[int | None, typer.Option(help="Join this many consecutive chunks.", show_default="1")] = None,
+    min_length: Annotated[
+        int | None, typer.Option(help="Drop shorter chunks, in characters.", show_default="200")
+    ] = None,
+    chunks: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your own chunks, JSONL or parquet: doc_id, contents. Taken as they are."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Fixes what chance would decide.", show_default="0")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Attempts at the same time, up to 8. With one, a run can be repeated to the letter.",
+            show_default="1",
+        ),
+    ] = None,
+    candidates: Annotated[
+        int | None, typer.Option(help="Questions drawn for each attempt; the best is kept.", show_default="3")
+    ] = None,
+    max_rank: Annotated[
+        int | None,
+        typer.Option(
+            help="A question must find its chunk at this rank or better, 0 only records it.", show_default="5"
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Options from a TOML file or the run.json of a former run."),
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Name every file; let the runtime's log through.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+) -> None:
+    """Make an evaluation set of questions, contexts and answers from documents.
+
+    RUN then holds samples.jsonl, rejects.jsonl, run.json and run.sqlite. Ctrl-C stops cleanly, and the same
+    command goes on where a run was stopped, even if it was killed. Exit status: 0 all samples were made,
+    3 fewer were possible, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
+    """
+    from groundset.runs.config import make_config
+
+    given = {
+        "documents": tuple(docs or ()),
+        "chunks": chunks,
+        "size": size,
+        "recipe": recipe,
+        "mix": mix,
+        "lm": lm,
+        "critic": critic,
+        "embedder": embedder,
+        "chunker": chunker,
+        "chunk_size": chunk_size,
+        "chunk_overlap": chunk_overlap,
+        "merge": merge,
+        "min_length": min_length,
+        "seed": seed,
+        "workers": workers,
+        "candidates": candidates,
+        "max_rank": max_rank,
+    }
+    options = make_config(given, config)
+
+    from groundset.runs.generation import run_generation
+    from groundset.runs.progress import Progress
+
+    result = run_generation(options, out, progress=Progress(quiet=quiet), verbose=verbose)
+    if not quiet:
+        for line in result.summary:
+            typer.echo(line)
+    status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
+    if status:
+        raise typer.Exit(status)

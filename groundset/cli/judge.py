@@ -1,0 +1,147 @@
+"""`groundset judge`: the critics alone, over chunks or questions in a JSONL file."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from groundset.cli.chunk import DEFAULT_EMBEDDER
+from groundset.errors import InputError
+
+Kind = Literal["chunks", "questions"]
+Judge = Callable[[Sequence[dict[str, Any]]], list[tuple[float, bool]]]
+
+_FIELDS: dict[Kind, tuple[str, ...]] = {"chunks": ("text",), "questions": ("question", "passage")}
+_BATCH = 64
+_LINE_EVERY = 1024
+
+
+def judge(
+    kind: Annotated[
+        Kind,
+        typer.Argument(metavar="chunks|questions", help="What the rows hold: `text`, or `question` and `passage`."),
+    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The rows: one JSON object in each line.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the judged rows go.", show_default=False)],
+    critic: Annotated[
+        str, typer.Option(metavar="NAME", help="Who decides: head (quick, no language model) or lm.")
+    ] = "head",
+    lm: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="The language model of the critic lm."),
+    ] = None,
+    embedder: Annotated[
+        str, typer.Option(metavar="MODEL", help="The embedding model of the critic head.")
+    ] = DEFAULT_EMBEDDER,
+) -> None:
+    """Judge chunks or questions, each by itself.
+
+    Adds `probability` (of being good) and `verdict` (good or bad) to every row; all other keys stay as they
+    are, in their order. The output appears whole or not at all.
+    """
+    rows = read_rows(file, _FIELDS[kind])
+    with open_judge(kind, critic, lm, embedder) as decide:
+        good = write_judged(rows, decide, out)
+    typer.echo(f"Judged {len(rows)} {kind}: {good} good, {len(rows) - good} bad. Rows: {out}.")
+
+
+def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the rows of a JSONL file, each with the named text fields; blank lines are passed over.
+
+    Raises:
+        InputError: A row is not what it should be; the message names its line.
+    """
+    rows = []
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeError:
+            raise InputError(f"{file}, line {number}: not valid Unicode text in UTF-8") from None
+        except (ValueError, RecursionError):
+            raise InputError(f"{file}, line {number}: not valid JSON") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{file}, line {number}: not a JSON object")
+        for field in fields:
+            if not isinstance(row.get(field), str) or not row[field].strip():
+                raise InputError(f"{file}, line {number}: `{field}` is missing, empty or not a text")
+        rows.append(row)
+    if not rows:
+        raise InputError(f"{file} holds no rows")
+    return rows
+
+
+@contextmanager
+def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str) -> Iterator[Judge]:
+    """Load what the critic needs and yield what judges a batch of rows."""
+    from groundset.critics import open_critic
+    from programs.judging import judge_chunks, judge_questions
+
+    with ExitStack() as stack:
+        encoder = language_model = None
+        if critic == "lm" and lm is not None:
+            from groundset.runtime.lms import open_lm
+
+            language_model = stack.enter_context(open_lm(lm))
+        elif critic != "lm":
+            from groundset.retrieval.embedder import load_embedder
+
+            encoder = load_embedder(embedder)
+        opened = open_critic(critic, embedder=encoder, language_model=language_model)
+        if kind == "chunks":
+            yield lambda rows: judge_chunks([row["text"] for row in rows], opened)
+        else:
+            yield lambda rows: judge_questions([(row["question"], row["passage"]) for row in rows], opened)
+
+
+def write_judged(rows: Sequence[dict[str, Any]], decide: Judge, out: Path) -> int:
+    """Judge the rows in batches, write them to `out` and return how many are good."""
+    from groundset.exports.files import atomic_file
+
+    good = 0
+    with (
+        atomic_file(out) as aside,
+        aside.open("w", encoding="utf-8", newline="\n") as stream,
+        _progress(len(rows)) as advance,
+    ):
+        for start in range(0, len(rows), _BATCH):
+            batch = rows[start : start + _BATCH]
+            for row, (probability, verdict) in zip(batch, decide(batch), strict=True):
+                good += verdict
+                told = {"probability": round(probability, 6), "verdict": "good" if verdict else "bad"}
+                stream.write(json.dumps({**row, **told}, ensure_ascii=False) + "\n")
+            advance(len(batch))
+    return good
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar on a terminal and a line now and then elsewhere, on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if console.is_terminal:
+        columns = (TextColumn("Judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console) as bar:
+            task = bar.add_task("", total=total)
+            yield lambda count: bar.advance(task, count)
+        return
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        before, done = done, done + count
+        if done // _LINE_EVERY > before // _LINE_EVERY and done < total:
+            typer.echo(f"Judged {done} of {total}.", err=True)
+
+    yield advance

@@ -1,0 +1,18 @@
+"""Where the files of `data/` lie: inside the installed package, or at the root of a checkout."""
+
+from pathlib import Path
+
+from groundset.errors import GroundsetError
+
+_PACKAGE = Path(__file__).parent
+
+
+def data_path(*parts: str) -> Path:
+    """Return the path of a file or folder of groundset's own data, whether it exists or not.
+
+    A wheel carries the data inside the package; an editable install finds it beside the package.
+    """
+    for folder in (_PACKAGE / "data", _PACKAGE.parent / "data"):
+        if folder.is_dir():
+            return folder.joinpath(*parts)
+    raise GroundsetError("The data files of groundset are missing; install it again.")

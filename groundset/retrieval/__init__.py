@@ -1,0 +1,1 @@
+"""Retrieval: the embedder and the index over a run's chunks."""

@@ -1,0 +1,204 @@
+"""The configuration of a run: defaults, then a file, then the options of the command line."""
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from groundset.corpus import ChunkerName, CorpusOptions
+from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.errors import InputError
+from groundset.runs.schedule import WINDOW
+from programs.types import EVOLUTIONS, Evolution
+
+_PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
+
+
+class RunConfig(BaseModel):
+    """Everything that a run is asked for.
+
+    ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. ``mix``
+    weighs the evolutions against each other. ``max_rank`` 0 records ranks and refuses none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    documents: tuple[Path, ...] = ()
+    chunks: Path | None = None
+    size: int = Field(default=20, ge=1)
+    recipe: str = "evolved"
+    mix: dict[Evolution, float] = {"simple": 50, "reasoning": 25, "conditional": 25}
+    lm: str = Field(default="qwen2.5-coder-0.5b", min_length=1)
+    critic: str = "head"
+    embedder: str = Field(default="all-minilm-l6-v2", min_length=1)
+    chunker: ChunkerName = "recursive"
+    chunk_size: int | None = Field(default=None, ge=1)
+    chunk_overlap: int = Field(default=0, ge=0)
+    merge: int = Field(default=1, ge=1)
+    min_length: int = Field(default=200, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    workers: int = Field(default=1, ge=1, le=WINDOW)
+    candidates: int = Field(default=3, ge=1, le=100)
+    max_rank: int = Field(default=5, ge=0)
+
+    @field_validator("mix", mode="before")
+    @classmethod
+    def _parse_mix(cls, value: Any) -> Any:
+        return parse_mix(value) if isinstance(value, str) else value
+
+    @field_validator("mix")
+    @classmethod
+    def _check_mix(cls, value: dict[Evolution, float]) -> dict[Evolution, float]:
+        if any(not 0 <= weight < float("inf") for weight in value.values()) or not sum(value.values()):
+            raise ValueError("weights must be 0 or more, and one of them above 0")
+        return value
+
+    @field_validator("chunks")
+    @classmethod
+    def _check_chunks(cls, value: Path | None) -> Path | None:
+        if value is not None and value.suffix.lower() not in CHUNK_SUFFIXES:
+            raise ValueError(f"own chunks come in files that end with {' or '.join(sorted(CHUNK_SUFFIXES))}")
+        return value
+
+    @model_validator(mode="after")
+    def _check_corpus_options(self) -> Self:
+        try:
+            self.corpus_options()
+        except ValidationError as error:
+            raise ValueError(_PREFIX.sub("", error.errors()[0]["msg"])) from error
+        return self
+
+    def corpus_options(self) -> CorpusOptions:
+        """Return the part that says how documents become chunks."""
+        return CorpusOptions(
+            chunker=self.chunker,
+            chunk_size=self.chunk_size,
+            chunk_overlap=self.chunk_overlap,
+            merge=self.merge,
+            min_length=self.min_length,
+        )
+
+    def anchored(self) -> "RunConfig":
+        """Return the same with absolute paths, so that it holds in any working directory."""
+        lm = str(Path(self.lm).expanduser().absolute()) if self.lm.lower().endswith(".gguf") else self.lm
+        documents = tuple(path.absolute() for path in self.documents)
+        return self.model_copy(
+            update={"documents": documents, "chunks": self.chunks and self.chunks.absolute(), "lm": lm}
+        )
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """Return the paths of the documents and of the user's own chunks."""
+        return (*self.documents, *((self.chunks,) if self.chunks else ()))
+
+
+def parse_mix(text: str) -> dict[str, float]:
+    """Return the weights that ``simple=50,reasoning=25`` means.
+
+    Raises:
+        ValueError: if the text is not of that form.
+    """
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        name, sign, weight = (piece.strip() for piece in part.partition("="))
+        if not sign:
+            raise ValueError(f"{part.strip()!r} is not of the form evolution=weight")
+        if name not in EVOLUTIONS:
+            raise ValueError(f"no evolution is called {name!r}; there are {', '.join(EVOLUTIONS)}")
+        if name in weights:
+            raise ValueError(f"{name} is given twice")
+        try:
+            weights[name] = float(weight)
+        except ValueError:
+            raise ValueError(f"the weight of {name} is not a number: {weight!r}") from None
+    return weights
+
+
+def option_name(field: str) -> str:
+    """Return how the command line calls a field of the configuration."""
+    return "DOCS" if field == "documents" else "--" + field.replace("_", "-")
+
+
+def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig:
+    """Return the configuration of the options that were given, over those of a file, over the defaults.
+
+    Args:
+        given: options by field name; those that are None were not given.
+        file: a TOML file of options, or the ``run.json`` of a former run.
+
+    Raises:
+        InputError: an option is wrong; the message names it, and the file if it comes from there.
+    """
+    options = {name: value for name, value in given.items() if value is not None and value != ()}
+    from_file = {} if file is None else read_config_file(file)
+    try:
+        config = RunConfig(**{**from_file, **options})
+    except ValidationError as error:
+        raise InputError("; ".join(_explain(item, options, file) for item in error.errors())) from error
+    if not config.sources:
+        raise InputError("no documents were named: give files or folders, or --chunks FILE")
+    return config
+
+
+def read_config_file(file: Path) -> dict[str, Any]:
+    """Return the options in a TOML file, or in the ``run.json`` of a former run.
+
+    Relative paths in a TOML file are relative to its folder.
+
+    Raises:
+        InputError: it cannot be read, or an option in it is unknown.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+        values = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"--config {file}: {error.strerror or error}") from error
+    except ValueError as error:  # JSON, TOML and encoding errors are all of this kind
+        kind = "JSON" if file.suffix.lower() == ".json" else "TOML"
+        raise InputError(f"--config {file}: not {kind} ({error})") from error
+    if file.suffix.lower() == ".json" and isinstance(values, dict):
+        values = values.get("configuration", values)
+    if not isinstance(values, dict):
+        raise InputError(f"--config {file}: holds no options")
+    options = {name.replace("-", "_"): value for name, value in values.items()}
+    for name in options:
+        if name not in RunConfig.model_fields:
+            near = difflib.get_close_matches(name, RunConfig.model_fields, n=1)
+            hint = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
+            raise InputError(f"--config {file}: there is no option {name.replace('_', '-')}{hint}")
+    return _anchored(options, file.parent)
+
+
+def _anchored(options: dict[str, Any], folder: Path) -> dict[str, Any]:
+    documents = options.get("documents")
+    if isinstance(documents, str):
+        documents = [documents]
+    if isinstance(documents, list) and all(isinstance(name, str) for name in documents):
+        options["documents"] = [folder / name for name in documents]
+    if isinstance(options.get("chunks"), str):
+        options["chunks"] = folder / options["chunks"]
+    lm = options.get("lm")
+    if isinstance(lm, str) and lm.lower().endswith(".gguf") and not lm.startswith("~"):
+        options["lm"] = str(folder / lm)
+    return options
+
+
+def _explain(error: Any, options: Mapping[str, Any], file: Path | None) -> str:
+    place = [str(part) for part in error["loc"]]
+    reason = _PREFIX.sub("", error["msg"])
+    reason = reason[:1].lower() + reason[1:]
+    if not place:
+        return f"--chunk-overlap: {reason}"
+    field = place[0]
+    value = options.get(field, error["input"])
+    if field == "mix" and len(place) > 1 and place[1] not in EVOLUTIONS:
+        reason = f"no evolution is called {place[1]!r}; there are {', '.join(EVOLUTIONS)}"
+    elif field == "chunker":
+        reason = f"there is no such chunker; choose one of {', '.join(get_args(ChunkerName))}"
+    where = option_name(field) if field in options or file is None else f"--config {file}: {field.replace('_', '-')}"
+    return f"{where} {value}: {reason}"

@@ -1,0 +1,113 @@
+"""One SQLite file shared by the threads of one process.
+
+The journal is a write-ahead log with ``synchronous = NORMAL``. A commit is then one write to the log, which the
+operating system holds from there on: a process that is killed in any way loses nothing that it committed. Only
+a power cut can lose the last commits (SQLite syncs at checkpoints), and even that never leaves a file that is
+not valid: the log is replayed up to its last whole transaction.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from groundset.errors import RunError
+
+Values = Sequence[Any]
+
+
+class Database:
+    """A connection that any thread may use; one statement or transaction at a time.
+
+    Every SQLite error becomes a ``RunError`` that names the file.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open the file; unless it is only to be read, it is created where it is missing."""
+        self.path = path
+        self._read_only = read_only
+        self._lock = threading.RLock()
+        with self._guarded():
+            self._connection = _reader(path) if read_only else _writer(path)
+
+    def execute(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """Run one statement, commit it unless a transaction is open, and return its rows."""
+        with self._guarded():
+            return self._connection.execute(statement, values).fetchall()
+
+    def insert(self, statement: str, rows: Iterator[Values]) -> None:
+        """Run one statement for each row."""
+        with self._guarded():
+            self._connection.executemany(statement, rows)
+
+    def each(self, statement: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query without holding them all in memory."""
+        with self._guarded():
+            cursor = self._connection.execute(statement, values)
+        while True:
+            with self._guarded():
+                rows = cursor.fetchmany(200)
+            if not rows:
+                return
+            yield from rows
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit everything that the block does, or nothing of it."""
+        with self._lock:
+            self.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.rollback()
+                raise
+
+    def close(self) -> None:
+        """Fold the log into the file, so that it can be read from anywhere, and close it."""
+        with self._guarded():
+            if not self._read_only:
+                # A reader may be at it, the disk may be full: then the log stays beside the file.
+                with suppress(sqlite3.OperationalError):
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
+            self._connection.close()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise RunError(_explain(self.path, error)) from error
+
+
+def _writer(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=2)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+
+
+def _explain(path: Path, error: sqlite3.Error) -> str:
+    known = {
+        sqlite3.SQLITE_FULL: "the disk is full; what was stored until now is safe: make room and give the same command",
+        sqlite3.SQLITE_READONLY: "it is read-only",
+        sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created",
+        sqlite3.SQLITE_CORRUPT: "it is damaged; keep a copy and start again in another folder",
+        sqlite3.SQLITE_NOTADB: "it is no SQLite database",
+        sqlite3.SQLITE_BUSY: "another program has locked it",
+        sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
+        sqlite3.SQLITE_PERM: "permission denied",
+        sqlite3.SQLITE_AUTH: "permission denied",
+    }
+    # The low byte of an extended error code is the primary one.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return f"{path}: {known.get(code, str(error))}."

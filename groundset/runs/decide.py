@@ -1,0 +1,100 @@
+"""From the outcome of an attempt to samples and rejects: quotas, duplicates, provenance."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from groundset.runs.duplicates import Duplicates, Encode, Vectors
+from groundset.runs.schedule import Verdict
+from programs.language import language_of
+from programs.types import Attempt, Draft, Evolution, Outcome, Reject, Sample
+
+
+class Decision(NamedTuple):
+    """Everything that follows from one outcome."""
+
+    verdict: Verdict
+    sample: Sample | None
+    vector: Vectors | None
+    rejects: tuple[Reject, ...]
+
+
+class Decider:
+    """Decides outcomes one after the other, in the order of their attempts.
+
+    The draft is preferred; the simple question that it grew from is taken in its place if that is good and
+    simple ones are still wanted. Two steps refuse here: ``duplicate``, and ``mix`` for a good question of an
+    evolution of which there are enough.
+    """
+
+    def __init__(self, shares: Mapping[Evolution, int], encode: Encode) -> None:
+        """Start with nothing accepted; ``shares`` says how many of each evolution are wanted."""
+        self._shares = shares
+        self._duplicates = Duplicates(encode)
+        self.accepted: Counter[Evolution] = Counter()
+
+    def restore(self, samples: Iterable[tuple[Sample, Vectors]]) -> None:
+        """Take up what an earlier process accepted."""
+        for sample, vector in samples:
+            self.accepted[sample.evolution] += 1
+            self._duplicates.add(sample.question, vector)
+
+    @property
+    def is_full(self) -> bool:
+        """Say whether all samples that were asked for are there."""
+        return self.accepted.total() == sum(self._shares.values())
+
+    def decide(self, attempt: Attempt, outcome: Outcome) -> Decision:
+        """Accept one question of an outcome, or none."""
+        rejects = list(outcome.rejects)
+        for draft in (outcome.draft, outcome.fallback):
+            if draft is None:
+                continue
+            vector = self._duplicates.vector(draft.question)
+            reason = self._refusal(draft, vector)
+            if reason is None:
+                self.accepted[draft.evolution] += 1
+                self._duplicates.add(draft.question, vector)
+                verdict = Verdict(draft.evolution, outcome.exhausted)
+                return Decision(verdict, make_sample(attempt, draft), vector, tuple(rejects))
+            step, said = reason
+            rejects.append(
+                Reject(
+                    step=step,
+                    reason=said,
+                    chunk_id=attempt.chunk.chunk_id,
+                    probability=draft.probability,
+                    question=draft.question,
+                )
+            )
+        return Decision(Verdict(None, outcome.exhausted), None, None, tuple(rejects))
+
+    def _refusal(self, draft: Draft, vector: Vectors) -> tuple[str, str] | None:
+        if self.accepted[draft.evolution] >= self._shares[draft.evolution]:
+            return "mix", f"there are enough {draft.evolution} questions"
+        repeated = self._duplicates.find(draft.question, vector)
+        if repeated is not None:
+            question, similarity = repeated
+            return "duplicate", f"repeats an accepted question (similarity {similarity:.2f}): {question}"
+        return None
+
+
+def make_sample(attempt: Attempt, draft: Draft) -> Sample:
+    """Return the sample that an accepted draft becomes; its id follows from what it says and rests on."""
+    ids = tuple(chunk.chunk_id for chunk in draft.contexts)
+    text = "\0".join((draft.question, draft.answer, *ids))
+    return Sample(
+        id=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        question=draft.question,
+        answer=draft.answer,
+        evolution=draft.evolution,
+        language=language_of("\n".join(chunk.text for chunk in draft.contexts)),
+        contexts=draft.contexts,
+        # Every context is needed, and nothing stands in for another.
+        retrieval_gt=tuple((chunk_id,) for chunk_id in ids),
+        retrieval=draft.retrieval,
+        probability=draft.probability,
+        trail=draft.trail,
+        metadata={**draft.metadata, "attempt": attempt.number, "round": attempt.round, "seed": attempt.seed},
+    )

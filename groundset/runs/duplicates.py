@@ -1,0 +1,76 @@
+"""Questions that ask the same as an accepted one."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from programs.words import numbers
+
+Vectors = NDArray[np.float32]
+Encode = Callable[[Sequence[str]], Vectors]
+
+SIMILARITY = 0.92
+
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+class Duplicates:
+    """The accepted questions, and whether another one repeats any of them.
+
+    A question repeats another if both are the same words, whatever their case and punctuation; or if their
+    embeddings have a cosine of at least ``SIMILARITY`` and they name the same numbers. Embeddings hardly see
+    numbers, and questions about two years are two questions.
+    """
+
+    def __init__(self, encode: Encode) -> None:
+        """Start with no question; ``encode`` returns unit-length rows."""
+        self._encode = encode
+        self._questions: list[str] = []
+        self._normal: dict[str, int] = {}
+        self._vectors: Vectors | None = None
+
+    def vector(self, question: str) -> Vectors:
+        """Return the embedding of a question."""
+        vector: Vectors = self._encode([question])[0]
+        return vector
+
+    def find(self, question: str, vector: Vectors) -> tuple[str, float] | None:
+        """Return the accepted question that this one repeats, and their similarity."""
+        same = self._normal.get(normalise(question))
+        if same is not None:
+            return self._questions[same], 1.0
+        if self._vectors is None:
+            return None
+        similarities = self._vectors[: len(self._questions)] @ vector
+        asked = numbers(question)
+        for index in np.argsort(-similarities, kind="stable"):
+            if similarities[index] < SIMILARITY:
+                return None
+            if numbers(self._questions[index]) == asked:
+                return self._questions[index], float(similarities[index])
+        return None
+
+    def add(self, question: str, vector: Vectors) -> None:
+        """Remember an accepted question."""
+        count = len(self._questions)
+        if self._vectors is None or count == len(self._vectors):
+            grown = np.zeros((max(64, 2 * count), len(vector)), dtype=np.float32)
+            if self._vectors is not None:
+                grown[:count] = self._vectors
+            self._vectors = grown
+        self._vectors[count] = vector
+        self._normal.setdefault(normalise(question), count)
+        self._questions.append(question)
+
+    def add_all(self, known: Iterable[tuple[str, Vectors]]) -> None:
+        """Remember the questions that an earlier process accepted."""
+        for question, vector in known:
+            self.add(question, vector)
+
+
+def normalise(question: str) -> str:
+    """Return the words of a question without case, punctuation and spacing."""
+    return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", question).casefold()).strip()

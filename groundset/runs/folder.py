@@ -1,0 +1,76 @@
+"""The run folder: whose it is, and the lock that keeps a second process out."""
+
+import os
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from groundset.errors import InputError, RunError
+from groundset.exports.files import is_leftover
+
+_DATABASE = "run.sqlite"
+_LOCK = ".lock"
+
+
+def database_path(folder: Path) -> Path:
+    """Return where the SQLite file of a run lies."""
+    return folder / _DATABASE
+
+
+def holds_run(folder: Path) -> bool:
+    """Say whether a folder holds a run that was begun.
+
+    Raises:
+        InputError: the folder holds something else, or is no folder.
+    """
+    try:
+        if not folder.exists():
+            return False
+        if not folder.is_dir():
+            raise InputError(f"--out {folder}: is a file, not a folder")
+        names = sorted(path.name for path in folder.iterdir())
+        begun = _DATABASE in names and database_path(folder).stat().st_size > 0
+    except OSError as error:
+        raise InputError(f"--out {folder}: {error.strerror or error}") from error
+    foreign = [name for name in names if not (name.startswith((_DATABASE, _LOCK)) or is_leftover(name))]
+    if foreign and not begun:
+        raise InputError(
+            f"--out {folder}: holds other files ({', '.join(foreign[:3])}) and no run; name an empty or a new folder"
+        )
+    return begun
+
+
+class FolderLock:
+    """Keeps a run folder to one process; the operating system frees it when its holder dies, however it dies."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the lock.
+
+        Raises:
+            RunError: another process has it, or the folder cannot be written.
+        """
+        self._lock = FileLock(folder / _LOCK)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout as error:
+            raise RunError(f"another process is working on {folder}; wait for it or name another --out") from error
+        except OSError as error:
+            raise RunError(f"{folder} cannot be written: {error.strerror or error}") from error
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._lock.release()
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a run where it is missing.
+
+    Raises:
+        InputError: it cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {folder}: cannot be made: {error.strerror or error}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"--out {folder}: cannot be written")

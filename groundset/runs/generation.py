@@ -1,0 +1,232 @@
+"""From a configuration to the samples in a run folder: everything checked and loaded, then the run."""
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from groundset.corpus import Corpus, build_corpus, draw_order
+from groundset.errors import GroundsetError, InputError, RunError
+from groundset.retrieval.index import ChunkIndex
+from groundset.runs.config import RunConfig
+from groundset.runs.decide import Decider
+from groundset.runs.folder import holds_run
+from groundset.runs.identity import Identity, ModelName, check_same, identity_digest, identity_of, with_models
+from groundset.runs.progress import Progress
+from groundset.runs.record import RunFiles, step_counts, write_files, write_record
+from groundset.runs.run import Ending, RunEngine, Work
+from groundset.runs.schedule import Schedule, quotas
+from groundset.runs.stop import Stop, StoppableJournal, stopping_on_signals
+from groundset.runs.store import RunStore
+from groundset.runs.summary import shortage, summarise
+
+Open = Callable[..., Any]
+
+_NAMED_FILES = 20
+
+
+class RunResult(NamedTuple):
+    """How a run ended; ``signal`` is the one that interrupted it."""
+
+    ending: Ending
+    files: RunFiles
+    summary: list[str]
+    signal: int | None
+
+
+class _Parts(NamedTuple):
+    """What a run is made with, opened."""
+
+    language_model: Any
+    embedder: Any
+    critic: Any
+    corpus: Corpus | None
+    identity: Identity
+
+
+def run_generation(
+    config: RunConfig,
+    out: Path,
+    *,
+    progress: Progress | None = None,
+    verbose: bool = False,
+    open_lm: Open | None = None,
+    load_embedder: Open | None = None,
+    open_critic: Open | None = None,
+    build_recipe: Open | None = None,
+) -> RunResult:
+    """Begin the run in ``out``, or go on with it, until it ends.
+
+    Nothing is written before everything has been checked and loaded. The four openers are the seam for tests:
+    by default ``groundset.runtime.lms.open_lm``, ``groundset.retrieval.embedder.load_embedder``,
+    ``groundset.critics.open_critic`` and ``programs.recipes.build_recipe``.
+
+    Raises:
+        InputError: the input, an option or the folder is wrong.
+        GroundsetError: the run cannot go on; what was done is stored and the same call goes on from there.
+    """
+    progress = progress or Progress(quiet=True)
+    stop = Stop()
+    journal = StoppableJournal(stop)
+    _check_names(config)
+    identity = identity_of(config)
+    if open_lm is None:
+        identity = with_models(identity, lm=_name_lm(config.lm))
+    with ExitStack() as stack:
+        store = stack.enter_context(RunStore.open(out)) if holds_run(out) else None
+        if store is not None:
+            check_same(store.meta("identity"), identity, out)
+            if sum(store.results.evolution_counts().values()) == config.size:
+                return _end(store, "complete", stop)
+        parts = _open_parts(
+            config, identity, store, progress, stack, journal, verbose, (open_lm, load_embedder, open_critic)
+        )
+        if store is None:
+            store = stack.enter_context(_create_store(config, out, parts, progress))
+        else:
+            check_same(store.meta("identity"), parts.identity, out)
+        journal.attach(store.calls)
+        engine = _engine(config, store, parts, progress, stop, build_recipe)
+        write_record(store, "running")
+        with progress, stopping_on_signals(stop, progress.note):
+            progress.start(
+                asked=config.size,
+                accepted=sum(store.results.evolution_counts().values()),
+                attempts=store.attempts.decided(),
+                counts=step_counts(store),
+                usage=parts.language_model.usage,
+            )
+            try:
+                ending = engine.run(config.workers)
+            except GroundsetError as error:
+                # A full disk may be what stopped it; the database is valid all the same.
+                with suppress(RunError):
+                    write_files(store, "failed", str(error))
+                progress.note("What was done so far is stored; the same command goes on from there.")
+                raise
+        return _end(store, ending, stop)
+
+
+def _check_names(config: RunConfig) -> None:
+    from groundset.critics import CRITICS
+    from programs.recipes import RECIPES
+
+    for option, name, known in (("recipe", config.recipe, RECIPES), ("critic", config.critic, CRITICS)):
+        if name not in known:
+            raise InputError(f"--{option} {name}: no such {option}; choose one of {', '.join(known)}")
+
+
+def _name_lm(spec: str) -> ModelName:
+    from groundset.models.specs import LocalSpec, parse_spec
+
+    parsed = parse_spec(spec)
+    return ModelName(parsed.name, parsed.sha256 if isinstance(parsed, LocalSpec) else None)
+
+
+def _open_parts(
+    config: RunConfig,
+    identity: Identity,
+    store: RunStore | None,
+    progress: Progress,
+    stack: ExitStack,
+    journal: StoppableJournal,
+    verbose: bool,
+    openers: tuple[Open | None, Open | None, Open | None],
+) -> _Parts:
+    """Open the models, and read the documents of a run that begins."""
+    from groundset.critics import open_critic as real_open_critic
+    from groundset.retrieval.embedder import load_embedder as real_load_embedder
+    from groundset.runtime.lms import open_lm as real_open_lm
+
+    open_lm, load_embedder, open_critic = openers
+    embedder = (load_embedder or real_load_embedder)(config.embedder)
+    corpus = None if store else _read_corpus(config, embedder, progress, verbose)
+    language_model = stack.enter_context(
+        (open_lm or real_open_lm)(config.lm, journal=journal, workers=config.workers, verbose=verbose)
+    )
+    critic = (open_critic or real_open_critic)(config.critic, embedder=embedder, language_model=language_model)
+    models = {"lm": language_model, "embedder": embedder}
+    named = with_models(identity, **{key: ModelName(model.name, model.sha256) for key, model in models.items()})
+    return _Parts(language_model, embedder, critic, corpus, named)
+
+
+def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
+    tokenizer = embedder.tokenizer.backend_tokenizer if config.chunker == "token" else None
+    corpus = build_corpus(
+        config.sources,
+        config.corpus_options(),
+        embed=embedder.encode,
+        tokenizer=tokenizer,
+        on_file=(lambda path: progress.note(f"Reading {path}")) if verbose else None,
+    )
+    for skipped in corpus.skipped[: None if verbose else _NAMED_FILES]:
+        progress.note(f"Skipped {skipped.path}: {skipped.reason}.")
+    if not verbose and len(corpus.skipped) > _NAMED_FILES:
+        progress.note(f"Skipped {len(corpus.skipped) - _NAMED_FILES} more files; run.json names them.")
+    counts = corpus.counts
+    progress.note(
+        f"{counts.chunks} chunks from {counts.documents} documents (dropped: {counts.dropped_short} too short, "
+        f"{counts.dropped_duplicates} duplicates; skipped files: {counts.skipped})."
+    )
+    return corpus
+
+
+def _create_store(config: RunConfig, out: Path, parts: _Parts, progress: Progress) -> RunStore:
+    if parts.corpus is None:
+        raise GroundsetError("A run cannot begin without documents.")
+    corpus = parts.corpus
+    progress.note(f"Embedding {len(corpus.chunks)} chunks.")
+    vectors = parts.embedder.encode([chunk.text for chunk in corpus.chunks])
+    return RunStore.create(
+        out,
+        documents=corpus.documents,
+        chunks=corpus.chunks,
+        vectors=vectors,
+        meta={
+            "identity": parts.identity,
+            "digest": identity_digest(parts.identity),
+            "configuration": config.anchored().model_dump(mode="json"),
+            "models": {
+                "lm": parts.identity["lm"],
+                "embedder": parts.identity["embedder"],
+                "critic": {"name": parts.critic.name, "compiled": parts.critic.compiled},
+            },
+            "corpus": corpus.counts.model_dump(mode="json"),
+            "skipped": [file.model_dump(mode="json") for file in corpus.skipped],
+        },
+    )
+
+
+def _engine(
+    config: RunConfig, store: RunStore, parts: _Parts, progress: Progress, stop: Stop, build_recipe: Open | None
+) -> RunEngine:
+    from programs.recipes import build_recipe as real_build_recipe
+
+    chunks = store.chunks()
+    shares = quotas(config.size, config.mix)
+    encode = parts.embedder.encode
+    recipe = (build_recipe or real_build_recipe)(
+        config.recipe,
+        critic=parts.critic,
+        retriever=ChunkIndex(chunks, store.vectors(), encode),
+        candidates=config.candidates,
+        max_rank=config.max_rank,
+    )
+    engine = RunEngine(
+        store,
+        Schedule([chunk.chunk_id for chunk in draw_order(chunks, config.seed)], shares),
+        Decider(shares, encode),
+        Work(recipe, chunks, config.seed, parts.language_model.lm, parts.language_model.adapter),
+        progress,
+        stop,
+    )
+    engine.restore()
+    return engine
+
+
+def _end(store: RunStore, ending: Ending, stop: Stop) -> RunResult:
+    reason = shortage(store) if ending == "short" else None
+    files = write_files(store, ending, reason)
+    return RunResult(
+        ending, files, summarise(store, files, ending, reason), stop.signal if ending == "interrupted" else None
+    )

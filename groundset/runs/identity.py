@@ -1,0 +1,129 @@
+"""What makes two runs the same: everything that affects their results, and nothing else."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from groundset import __version__
+from groundset.corpus import find_documents
+from groundset.corpus.documents import SUFFIXES
+from groundset.data_files import data_path
+from groundset.errors import DocumentError, RunMismatchError
+from groundset.runs.config import RunConfig, option_name
+from groundset.runs.schedule import quotas
+
+Identity = dict[str, Any]
+
+# The code and the compiled state that samples depend on; a change of any of it makes other samples.
+_PROGRAM = (
+    "signatures", "programs", "groundset/corpus", "groundset/critics", "groundset/retrieval", "groundset/runs",
+    "groundset/runtime",
+)  # fmt: skip
+_ROOT = Path(__file__).parents[2]
+_PLAIN = (
+    "size", "recipe", "critic", "chunker", "chunk_overlap", "merge", "min_length", "seed", "candidates", "max_rank",
+)  # fmt: skip
+
+
+class ModelName(NamedTuple):
+    """A model: what names it, and the hash of its weights where they are known."""
+
+    name: str
+    sha256: str | None
+
+
+def identity_of(config: RunConfig) -> Identity:
+    """Return what the configuration and the bytes of its documents say about the results.
+
+    Raises:
+        InputError: a document or folder does not exist.
+    """
+    return {
+        **config.model_dump(mode="json", include=set(_PLAIN)),
+        "chunk_size": config.corpus_options().size,
+        "mix": dict(quotas(config.size, config.mix)),
+        "documents": hash_sources(config.sources),
+        "program": program_version(),
+    }
+
+
+def with_models(identity: Identity, **models: ModelName) -> Identity:
+    """Return the identity together with models, by option name."""
+    return {**identity, **{option: model._asdict() for option, model in models.items()}}
+
+
+def identity_digest(identity: Mapping[str, Any]) -> str:
+    """Return one SHA-256 for an identity."""
+    compared = {name: _compared(value) for name, value in identity.items()}
+    return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
+
+
+def check_same(stored: Mapping[str, Any], asked: Mapping[str, Any], folder: Path) -> None:
+    """Refuse to go on with a run that was begun otherwise; what ``asked`` does not know yet is passed over.
+
+    Raises:
+        RunMismatchError: the message names each option that differs, and both values.
+    """
+    differing = [name for name in asked if _compared(stored.get(name)) != _compared(asked[name])]
+    if "size" in differing and "mix" in differing:
+        differing.remove("mix")  # the shares follow from the size
+    if differing:
+        told = "; ".join(_tell(name, stored.get(name), asked[name]) for name in differing)
+        raise RunMismatchError(f"--out {folder}: the run there was begun otherwise: {told}. Name another folder.")
+
+
+def _compared(value: Any) -> Any:
+    """Return what two values are compared by: weights by their hash, else by name."""
+    if isinstance(value, dict) and "sha256" in value:
+        return value["sha256"] or value["name"]
+    return value
+
+
+def hash_sources(paths: Sequence[Path]) -> str:
+    """Return one SHA-256 for the names and bytes of all files that can become documents."""
+    total = hashlib.sha256()
+    for file, name in find_documents(paths).files:
+        if file.suffix.lower() in SUFFIXES or file in paths:
+            total.update(f"{name}\0{_file_digest(file)}\n".encode("utf-8", "surrogateescape"))
+    return total.hexdigest()
+
+
+def program_version() -> str:
+    """Return the version of groundset with a hash of the code that samples depend on."""
+    total = hashlib.sha256()
+    packages = [(_ROOT, sorted((_ROOT / package).rglob("*.py"))) for package in _PROGRAM]
+    compiled = data_path("compiled")
+    packages.append((compiled, sorted(file for file in compiled.rglob("*") if file.is_file())))
+    for root, files in packages:
+        for file in files:
+            total.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
+    return f"{__version__}+{total.hexdigest()[:12]}"
+
+
+def _file_digest(file: Path) -> str:
+    try:
+        if not file.is_file():
+            return "not a regular file"
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except PermissionError:
+        return "unreadable"
+    except OSError as error:
+        raise DocumentError(f"{file}: {error.strerror or error}") from error
+
+
+def _tell(name: str, stored: Any, asked: Any) -> str:
+    if name == "documents":
+        return "the documents have changed since"
+    if name == "program":
+        return f"groundset itself has changed since ({stored}, now {asked})"
+    return f"{option_name(name)} was {_shown(stored)}, is {_shown(asked)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict) and "sha256" in value:
+        weights = f" ({value['sha256'][:12]})" if value["sha256"] else ""
+        return f"{value['name']}{weights}"
+    return ",".join(f"{key}={count}" for key, count in value.items()) if isinstance(value, dict) else str(value)

@@ -1,0 +1,129 @@
+"""Live progress on a terminal, plain lines anywhere else, on standard error."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from groundset.runs.decide import Decision
+from programs.types import StepRecord
+
+LINE_EVERY_SECONDS = 10.0
+
+Usage = Callable[[], Mapping[str, float]]
+
+
+class Progress:
+    """Shows how far a run is: accepted and asked, tries and refusals of each step, calls, tokens, time left.
+
+    ``note`` works at any time, the rest once ``start`` was called.
+    """
+
+    def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
+        """Write to ``console``, by default standard error; with ``quiet`` to nowhere."""
+        self._console = console or Console(stderr=True, quiet=quiet)
+        self._live: Live | None = None
+        self._guard = threading.Lock()
+        self._asked = self._accepted = self._attempts = self._accepted_before = 0
+        self._tried: Counter[str] = Counter()
+        self._refused: Counter[str] = Counter()
+        self._usage: Usage = dict
+        self._started = self._shown = time.monotonic()
+
+    def start(
+        self, *, asked: int, accepted: int, attempts: int, counts: Mapping[str, Mapping[str, int]], usage: Usage
+    ) -> None:
+        """Begin to show a run that has got so far."""
+        self._asked, self._attempts = asked, attempts
+        self._accepted = self._accepted_before = accepted
+        for step, count in counts.items():
+            self._tried[step], self._refused[step] = count["tried"], count["refused"]
+        self._usage = usage
+        self._started = self._shown = time.monotonic()
+        if self._console.is_terminal and not self._console.quiet:
+            self._live = Live(get_renderable=self._render, console=self._console, refresh_per_second=2, transient=True)
+            self._live.start()
+
+    def note(self, message: str) -> None:
+        """Say one line."""
+        self._console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+    def step(self, record: StepRecord) -> None:
+        """Count what a step said."""
+        with self._guard:
+            self._tried[record.step] += 1
+
+    def decided(self, decision: Decision) -> None:
+        """Count what was decided on an attempt."""
+        with self._guard:
+            self._attempts += 1
+            self._accepted += decision.sample is not None
+            self._refused.update(reject.step for reject in decision.rejects)
+
+    def tick(self) -> None:
+        """Show a line if it is time for one."""
+        if self._live is None and time.monotonic() - self._shown >= LINE_EVERY_SECONDS:
+            self._shown = time.monotonic()
+            self.note(f"{self._state()}; {self._spent()}")
+
+    def stop(self) -> None:
+        """Leave the terminal as it was."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def __enter__(self) -> Self:
+        """Return the progress itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the terminal as it was."""
+        self.stop()
+
+    def _state(self) -> str:
+        return f"{self._accepted} of {self._asked} samples, {self._attempts} attempts"
+
+    def _spent(self) -> str:
+        usage = self._usage()
+        elapsed = time.monotonic() - self._started
+        parts = [
+            f"{usage.get('calls', 0):,.0f} calls",
+            f"{usage.get('prompt_tokens', 0):,.0f} tokens read ({usage.get('evaluated_tokens', 0):,.0f} evaluated)",
+            f"{usage.get('completion_tokens', 0):,.0f} written",
+            f"{duration(elapsed)} elapsed",
+        ]
+        done = self._accepted - self._accepted_before
+        if done:
+            parts.append(f"about {duration(elapsed / done * (self._asked - self._accepted))} left")
+        return ", ".join(parts)
+
+    def _render(self) -> RenderableType:
+        with self._guard:
+            steps = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+            for heading in ("step", "tried", "refused", "kept"):
+                steps.add_column(heading, justify="left" if heading == "step" else "right")
+            for step in {**self._tried, **self._refused}:
+                tried, refused = self._tried[step], self._refused[step]
+                kept = f"{max(0, tried - refused) / tried:.0%}" if tried and refused else ""
+                steps.add_row(escape(step), f"{tried or ''}", f"{refused or ''}", kept)
+            bar = ProgressBar(total=max(1, self._asked), completed=self._accepted, width=40)
+            return Group(self._state(), bar, steps, self._spent())
+
+
+def duration(seconds: float) -> str:
+    """Return a time as a person reads it."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

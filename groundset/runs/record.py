@@ -1,0 +1,153 @@
+"""The files of a run folder, derived from its database: they can be written again at any time."""
+
+import json
+import platform
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from groundset import __version__
+from groundset.errors import InputError, RunError
+from groundset.exports.files import atomic_file, is_leftover
+from groundset.runs.schedule import ROUNDS, WINDOW
+from groundset.runs.store import RunStore
+from programs.types import Chunk, Reject, Sample
+
+_LIBRARIES = (
+    "dspy", "faiss-cpu", "markitdown", "numpy", "py3langid", "pydantic", "sentence-transformers", "torch", "xllamacpp",
+)  # fmt: skip
+
+
+class RunFiles(NamedTuple):
+    """Where the files of a run lie."""
+
+    record: Path
+    samples: Path
+    rejects: Path
+
+
+def run_files(folder: Path) -> RunFiles:
+    """Return the paths of the files that a run folder holds besides its database."""
+    return RunFiles(folder / "run.json", folder / "samples.jsonl", folder / "rejects.jsonl")
+
+
+def write_files(store: RunStore, status: str, reason: str | None = None) -> RunFiles:
+    """Write ``run.json``, ``samples.jsonl`` and ``rejects.jsonl``, each whole or not at all.
+
+    Args:
+        store: the run.
+        status: ``running``, ``complete``, ``short``, ``interrupted`` or ``failed``.
+        reason: why it is not complete.
+
+    Raises:
+        RunError: a file cannot be written.
+    """
+    files = run_files(store.folder)
+    for leftover in [path for path in store.folder.iterdir() if is_leftover(path.name)]:
+        leftover.unlink(missing_ok=True)
+    _write_lines(files.samples, (sample_row(sample) for sample in store.results.samples()))
+    _write_lines(files.rejects, (reject_row(reject) for reject in store.results.rejects()))
+    write_record(store, status, reason)
+    return files
+
+
+def write_record(store: RunStore, status: str, reason: str | None = None) -> None:
+    """Write ``run.json`` alone."""
+    text = json.dumps(run_record(store, status, reason), ensure_ascii=False, indent=2)
+    _write_text(run_files(store.folder).record, (text, "\n"))
+
+
+def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[str, Any]:
+    """Return everything that ``run.json`` says about a run.
+
+    ``counts`` says for each step how often it spoke (``tried``) and how many candidates it refused
+    (``refused``); a step that refuses before it has written anything only counts as refusing.
+    """
+    calls = store.calls.totals()
+    started, seconds = store.spent()
+    documents, chunks = store.corpus_size()
+    evolutions = store.results.evolution_counts()
+    models = store.meta("models")
+    return {
+        "status": status,
+        "reason": reason,
+        "asked": store.meta("configuration")["size"],
+        "accepted": sum(evolutions.values()),
+        "evolutions": evolutions,
+        "attempts": store.attempts.decided(),
+        "counts": step_counts(store),
+        "calls": calls.calls,
+        "prompt_tokens": calls.prompt_tokens,
+        "evaluated_tokens": calls.evaluated_tokens,
+        "completion_tokens": calls.completion_tokens,
+        "call_seconds": round(calls.seconds, 2),
+        "seconds": round(seconds, 2),
+        "started": started,
+        "critic": models["critic"]["compiled"],
+        "models": models,
+        "configuration": store.meta("configuration"),
+        "identity": store.meta("digest"),
+        "documents": documents,
+        "chunks": chunks,
+        "corpus": store.meta("corpus"),
+        "skipped": store.meta("skipped"),
+        "window": WINDOW,
+        "rounds": ROUNDS,
+        "program": store.meta("identity")["program"],
+        "versions": library_versions(),
+    }
+
+
+def step_counts(store: RunStore) -> dict[str, dict[str, int]]:
+    """Return for each step how often it was tried and how often it refused, over decided attempts."""
+    tried, refused = store.attempts.step_counts(), store.results.reject_counts()
+    return {
+        step: {"tried": tried.get(step, 0), "refused": refused.get(step, 0)}
+        for step in dict.fromkeys([*tried, *refused])
+    }
+
+
+def sample_row(sample: Sample) -> dict[str, Any]:
+    """Return a sample as a row of ``samples.jsonl``."""
+    row = sample.model_dump(mode="json")
+    return {**row, "contexts": [_context(chunk) for chunk in sample.contexts]}
+
+
+def reject_row(reject: Reject) -> dict[str, Any]:
+    """Return a reject as a row of ``rejects.jsonl``."""
+    return {
+        "step": reject.step,
+        "reason": reject.reason,
+        "probability": reject.probability,
+        "question": reject.question,
+        "chunk_id": reject.chunk_id,
+    }
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of what a run rests on."""
+    versions = {"groundset": __version__, "python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _context(chunk: Chunk) -> dict[str, Any]:
+    return chunk.model_dump(mode="json", exclude={"metadata"})
+
+
+def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    _write_text(path, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def _write_text(path: Path, pieces: Iterable[str]) -> None:
+    try:
+        with atomic_file(path) as aside, aside.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines(pieces)
+    except InputError as error:
+        # The options were right: the folder could be written when the run began.
+        raise RunError(str(error)) from error

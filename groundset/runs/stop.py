@@ -1,0 +1,110 @@
+"""Stopping a run: at once for whoever waits, after the running language model call for whoever works."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Protocol
+
+
+class RunStoppedError(BaseException):
+    """An attempt ends here because the run stops.
+
+    Like ``KeyboardInterrupt`` no ordinary exception, so that neither DSPy nor a program takes it for a failure
+    of a call and tries again.
+    """
+
+
+class Stop:
+    """Says whether the run is to stop, and which signal asked for it."""
+
+    def __init__(self) -> None:
+        """Start with nobody asking."""
+        self._event = threading.Event()
+        self.signal: int | None = None
+
+    def ask(self) -> None:
+        """Let no attempt go on beyond its running call."""
+        self._event.set()
+
+    @property
+    def asked(self) -> bool:
+        """Say whether the run is to stop."""
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """End the attempt that calls this if the run is to stop.
+
+        Raises:
+            RunStoppedError: it is.
+        """
+        if self._event.is_set():
+            raise RunStoppedError
+
+
+class Calls(Protocol):
+    """The calls of a run store."""
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return the record of a finished call, or None."""
+        ...
+
+    def put(self, digest: str, record: dict[str, Any]) -> None:
+        """Store a finished call."""
+        ...
+
+
+class StoppableJournal:
+    """The journal that an engine sees: it ends attempts between calls, and always keeps a finished one.
+
+    The language model is opened before the run's folder is touched, so the store comes later.
+    """
+
+    def __init__(self, stop: Stop) -> None:
+        """Obey ``stop``."""
+        self._stop = stop
+        self._calls: Calls | None = None
+
+    def attach(self, calls: Calls) -> None:
+        """Keep calls there from now on."""
+        self._calls = calls
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return the record of a finished call, or None if the call is to be made."""
+        record = self._calls.get(digest) if self._calls else None
+        if record is None:
+            self._stop.check()
+        return record
+
+    def put(self, digest: str, record: dict[str, Any]) -> None:
+        """Store a finished call."""
+        if self._calls:
+            self._calls.put(digest, record)
+
+
+@contextmanager
+def stopping_on_signals(stop: Stop, say: Any) -> Iterator[None]:
+    """Let the first Ctrl-C (or SIGTERM) ask the run to stop, and a second one quit hard.
+
+    Outside the main thread signals are left alone.
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        del frame
+        if stop.signal is not None:
+            os._exit(128 + number)
+        stop.signal = number
+        stop.ask()
+        say("Stopping after the running call; once more to quit at once.")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

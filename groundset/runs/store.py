@@ -1,0 +1,229 @@
+"""The run store: one folder, one SQLite file, everything that a run knows.
+
+| table | what it holds |
+|---|---|
+| meta | identity, configuration, models, versions, skipped files, each as JSON |
+| documents, chunks | the corpus of the run in its order, chunks with their embedding vectors |
+| attempts | the plan, the outcome as soon as it is there, and the verdict once it was decided |
+| steps | what every step said, one row each, committed as it happens |
+| calls | finished language model calls by digest: what makes a resume free |
+| samples, rejects | what was decided, in that order |
+| sessions | one row for each process that worked on the run |
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from groundset.errors import InputError, RunError
+from groundset.runs.database import Database
+from groundset.runs.folder import FolderLock, database_path, make_folder
+from groundset.runs.tables import AttemptTable, CallTable, ResultTable, Vectors
+from programs.types import Chunk, Document
+
+_APPLICATION = 0x67727364  # "grsd" in the file's header
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (position INTEGER PRIMARY KEY, doc_id TEXT UNIQUE NOT NULL, record TEXT NOT NULL);
+CREATE TABLE chunks (position INTEGER PRIMARY KEY, chunk_id TEXT UNIQUE NOT NULL, record TEXT NOT NULL,
+    vector BLOB NOT NULL);
+CREATE TABLE attempts (number INTEGER PRIMARY KEY, chunk_id TEXT NOT NULL, evolution TEXT NOT NULL,
+    round INTEGER NOT NULL, seed INTEGER NOT NULL, outcome TEXT, decided INTEGER NOT NULL DEFAULT 0,
+    accepted TEXT, exhausted INTEGER);
+CREATE TABLE steps (attempt INTEGER NOT NULL, seq INTEGER NOT NULL, step TEXT NOT NULL, candidate INTEGER NOT NULL,
+    output TEXT NOT NULL, probability REAL, verdict TEXT, reason TEXT, PRIMARY KEY (attempt, seq)) WITHOUT ROWID;
+CREATE TABLE calls (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
+    evaluated_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE samples (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, attempt INTEGER NOT NULL,
+    record TEXT NOT NULL, vector BLOB NOT NULL);
+CREATE TABLE rejects (position INTEGER PRIMARY KEY, attempt INTEGER NOT NULL, step TEXT NOT NULL,
+    record TEXT NOT NULL);
+CREATE TABLE sessions (number INTEGER PRIMARY KEY, started TEXT NOT NULL, seconds REAL NOT NULL DEFAULT 0);
+"""
+
+
+class RunStore:
+    """The stored state of one run; safe to share between threads.
+
+    Use as a context manager. While it is open for writing, no other process can open the same folder so.
+
+    Attributes:
+        folder: the run folder.
+        calls: the journal of language model calls.
+        attempts: plans, steps and outcomes.
+        results: samples and rejects.
+    """
+
+    def __init__(self, folder: Path, database: Database, lock: FolderLock | None) -> None:
+        """Wrap an open database; use ``create``, ``open`` or ``read`` instead."""
+        self.folder = folder
+        self.calls = CallTable(database)
+        self.attempts = AttemptTable(database)
+        self.results = ResultTable(database)
+        self._database = database
+        self._lock = lock
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        *,
+        meta: Mapping[str, Any],
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        vectors: Vectors,
+    ) -> Self:
+        """Begin a run: the folder appears with everything that it starts from, or holds no run at all.
+
+        Raises:
+            InputError: the folder cannot be made, or holds something else.
+            RunError: another process works on it, or it cannot be written.
+        """
+        make_folder(folder)
+        lock = FolderLock(folder)
+        try:
+            store = cls(folder, Database(database_path(folder)), lock)
+        except BaseException:
+            lock.release()
+            raise
+        try:
+            store._fill(meta, documents, chunks, vectors)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open a run to go on with it.
+
+        Raises:
+            RunError: another process works on it, or it cannot be used.
+        """
+        lock = FolderLock(folder)
+        try:
+            store = cls(folder, Database(database_path(folder)), lock)
+        except BaseException:
+            lock.release()
+            raise
+        return store._checked()
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Open a run to read it, whether or not a process is working on it.
+
+        Raises:
+            InputError: the folder holds no run.
+        """
+        if not database_path(folder).is_file():
+            raise InputError(f"{folder} is not the folder of a run")
+        return cls(folder, Database(database_path(folder), read_only=True), None)._checked()
+
+    def close(self) -> None:
+        """Close the file and let other processes have the folder."""
+        try:
+            self._database.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+    def __enter__(self) -> Self:
+        """Return the store itself."""
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Close the store."""
+        self.close()
+
+    def _checked(self) -> Self:
+        try:
+            [(application,)] = self._database.execute("PRAGMA application_id")
+            [(version,)] = self._database.execute("PRAGMA user_version")
+            if application != _APPLICATION:
+                raise RunError(f"{self._database.path} was not made by groundset.")
+            if version != _VERSION:
+                raise RunError(f"{self._database.path} was made by another version of groundset.")
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def _fill(
+        self, meta: Mapping[str, Any], documents: Sequence[Document], chunks: Sequence[Chunk], vectors: Vectors
+    ) -> None:
+        database = self._database
+        with database.transaction():
+            if database.execute("SELECT 1 FROM sqlite_master"):
+                raise RunError(f"another process has begun a run in {self.folder} just now.")
+            for statement in _SCHEMA.split(";\n"):
+                database.execute(statement)
+            database.insert(
+                "INSERT INTO documents VALUES (?, ?, ?)",
+                ((number, item.doc_id, item.model_dump_json()) for number, item in enumerate(documents)),
+            )
+            database.insert(
+                "INSERT INTO chunks VALUES (?, ?, ?, ?)",
+                (
+                    (number, chunk.chunk_id, chunk.model_dump_json(), vector.tobytes())
+                    for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))
+                ),
+            )
+            for name, value in meta.items():
+                self.set_meta(name, value)
+            database.execute(f"PRAGMA application_id = {_APPLICATION}")
+            database.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def meta(self, name: str) -> Any:
+        """Return a value that was stored under a name, or None."""
+        rows = self._database.execute("SELECT value FROM meta WHERE name = ?", (name,))
+        return json.loads(rows[0][0]) if rows else None
+
+    def set_meta(self, name: str, value: Any) -> None:
+        """Store a JSON value under a name."""
+        self._database.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value, ensure_ascii=False))
+        )
+
+    def documents(self) -> list[Document]:
+        """Return the documents of the run."""
+        rows = self._database.execute("SELECT record FROM documents ORDER BY position")
+        return [Document.model_validate_json(record) for (record,) in rows]
+
+    def chunks(self) -> list[Chunk]:
+        """Return all chunks of the run."""
+        rows = self._database.execute("SELECT record FROM chunks ORDER BY position")
+        return [Chunk.model_validate_json(record) for (record,) in rows]
+
+    def vectors(self) -> Vectors:
+        """Return the embedding vectors of all chunks, a row for each."""
+        rows = self._database.execute("SELECT vector FROM chunks ORDER BY position")
+        return np.stack([np.frombuffer(vector, dtype=np.float32) for (vector,) in rows])
+
+    def corpus_size(self) -> tuple[int, int]:
+        """Return how many documents and chunks there are."""
+        [(documents, chunks)] = self._database.execute(
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks)"
+        )
+        return documents, chunks
+
+    def begin_session(self) -> int:
+        """Note that a process starts to work on the run; return the number of its session."""
+        with self._database.transaction():
+            started = datetime.now(UTC).isoformat(timespec="seconds")
+            self._database.execute("INSERT INTO sessions (started) VALUES (?)", (started,))
+            [(number,)] = self._database.execute("SELECT last_insert_rowid()")
+        return int(number)
+
+    def spend(self, session: int, seconds: float) -> None:
+        """Note how long a session has lasted so far."""
+        self._database.execute("UPDATE sessions SET seconds = ? WHERE number = ?", (round(seconds, 3), session))
+
+    def spent(self) -> tuple[str | None, float]:
+        """Return when the first session started, if any has, and the seconds of all."""
+        [(started, seconds)] = self._database.execute("SELECT min(started), total(seconds) FROM sessions")
+        return started, seconds

@@ -1,0 +1,75 @@
+"""What a run says at its end: what was kept, what was refused and why, what it took, what is next."""
+
+import shlex
+from collections import Counter
+
+from groundset.runs.progress import duration
+from groundset.runs.record import RunFiles
+from groundset.runs.store import RunStore
+from programs.types import EVOLUTIONS
+
+_REASONS = 3
+
+
+def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
+    """Return the lines of the summary."""
+    asked = store.meta("configuration")["size"]
+    evolutions = store.results.evolution_counts()
+    accepted = sum(evolutions.values())
+    kinds = ", ".join(f"{name} {evolutions[name]}" for name in EVOLUTIONS if name in evolutions)
+    documents, chunks = store.corpus_size()
+    folder = shlex.quote(str(store.folder))
+    lines = [
+        f"Kept {accepted} of {asked} samples{f' ({kinds})' if kinds else ''} "
+        f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
+    ]
+    if reason:
+        lines.append(f"{reason[:1].upper()}{reason[1:]}")
+    lines += [_refused(store), _cost(store)]
+    lines.append(f"Files: {files.samples}, {files.rejects.name}, {files.record.name}.")
+    if status in ("interrupted", "failed"):
+        lines.append(
+            f"To go on: the same command again, or groundset generate --config {folder}/run.json --out {folder}"
+        )
+    elif accepted:
+        lines.append(f"Next: groundset show {folder}, or groundset export {folder} --format autorag --out DIR")
+    else:
+        lines.append(f"Next: groundset show {folder} --rejects")
+    return lines
+
+
+def shortage(store: RunStore) -> str:
+    """Return why a run ended with fewer samples than were asked for."""
+    shares = store.meta("identity")["mix"]
+    accepted = store.results.evolution_counts()
+    missing = [f"{shares[name] - accepted.get(name, 0)} {name}" for name in EVOLUTIONS if name in shares]
+    missing = [text for text in missing if not text.startswith("0 ")]
+    reasons = store.results.reasons().items()
+    refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
+    most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
+    return (
+        f"all chunks were asked about as often as they bear, and {', '.join(missing)} are missing"
+        f"{f'; refused most: {most}' if most else ''}. More documents or a lower --size would help."
+    )
+
+
+def _refused(store: RunStore) -> str:
+    reasons = store.results.reasons()
+    if not reasons:
+        return "Refused nothing."
+    total = sum(found.total() for found in reasons.values())
+    steps = sorted(reasons.items(), key=lambda item: -item[1].total())
+    told = []
+    for step, found in steps:
+        main = ", ".join(f"{reason} {count}" for reason, count in found.most_common(_REASONS))
+        told.append(f"{step} {found.total()} ({main})")
+    return f"Refused {total}: {'; '.join(told)}."
+
+
+def _cost(store: RunStore) -> str:
+    calls = store.calls.totals()
+    _, seconds = store.spent()
+    return (
+        f"Took {duration(seconds)}, {calls.calls:,} language model calls, {calls.prompt_tokens:,} prompt tokens "
+        f"({calls.evaluated_tokens:,} evaluated), {calls.completion_tokens:,} written."
+    )

@@ -1,0 +1,182 @@
+"""The tables of a run: calls, attempts with their steps, and results."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groundset.runs.database import Database
+from groundset.runs.schedule import Plan, Verdict
+from programs.types import Outcome, Reject, Sample, StepRecord
+
+Vectors = NDArray[np.float32]
+
+
+class CallTotals(NamedTuple):
+    """What all language model calls of a run took, over all processes that worked on it."""
+
+    calls: int
+    prompt_tokens: int
+    evaluated_tokens: int
+    completion_tokens: int
+    seconds: float
+
+
+class CallTable:
+    """The journal: finished language model calls by digest."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the table in ``database``."""
+        self._database = database
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return the record of a finished call, or None."""
+        rows = self._database.execute("SELECT record FROM calls WHERE digest = ?", (digest,))
+        return json.loads(rows[0][0]) if rows else None
+
+    def put(self, digest: str, record: dict[str, Any]) -> None:
+        """Store a finished call; it is committed when this returns."""
+        columns = ("prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds")
+        self._database.execute(
+            "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)",
+            (digest, json.dumps(record, ensure_ascii=False), *(record[column] for column in columns)),
+        )
+
+    def totals(self) -> CallTotals:
+        """Return the sums over all calls."""
+        [row] = self._database.execute(
+            "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(evaluated_tokens), 0), "
+            "coalesce(sum(completion_tokens), 0), coalesce(sum(seconds), 0.0) FROM calls"
+        )
+        return CallTotals(*row)
+
+
+class AttemptTable:
+    """Attempts: what was planned, what every step said, what came of it."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the tables in ``database``."""
+        self._database = database
+
+    def begin(self, plan: Plan, seed: int) -> None:
+        """Note that an attempt begins; what an interrupted earlier start of it said is forgotten."""
+        with self._database.transaction():
+            self._database.execute("DELETE FROM steps WHERE attempt = ?", (plan.number,))
+            self._database.execute(
+                "INSERT OR REPLACE INTO attempts (number, chunk_id, evolution, round, seed) VALUES (?, ?, ?, ?, ?)",
+                (*plan, seed),
+            )
+
+    def add_step(self, number: int, seq: int, record: StepRecord) -> None:
+        """Store what a step said."""
+        output = json.dumps(record.output, ensure_ascii=False)
+        self._database.execute(
+            "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (number, seq, record.step, record.candidate, output, record.probability, record.verdict, record.reason),
+        )
+
+    def finish(self, number: int, outcome: Outcome) -> None:
+        """Store the outcome of an attempt."""
+        self._database.execute("UPDATE attempts SET outcome = ? WHERE number = ?", (outcome.model_dump_json(), number))
+
+    def outcome(self, plan: Plan) -> Outcome | None:
+        """Return the stored outcome of a plan, if an earlier process finished it."""
+        rows = self._database.execute(
+            "SELECT outcome FROM attempts WHERE (number, chunk_id, evolution, round) = (?, ?, ?, ?)", plan
+        )
+        return Outcome.model_validate_json(rows[0][0]) if rows and rows[0][0] is not None else None
+
+    def verdicts(self) -> Iterator[tuple[int, Verdict]]:
+        """Yield the decided attempts in order."""
+        for number, accepted, exhausted in self._database.each(
+            "SELECT number, accepted, exhausted FROM attempts WHERE decided ORDER BY number"
+        ):
+            yield number, Verdict(accepted, bool(exhausted))
+
+    def decided(self) -> int:
+        """Return how many attempts were decided."""
+        [(count,)] = self._database.execute("SELECT count(*) FROM attempts WHERE decided")
+        return int(count)
+
+    def steps(self, number: int) -> list[StepRecord]:
+        """Return what every step of an attempt said, in order."""
+        rows = self._database.execute(
+            "SELECT step, candidate, output, probability, verdict, reason FROM steps WHERE attempt = ? ORDER BY seq",
+            (number,),
+        )
+        names = ("step", "candidate", "output", "probability", "verdict", "reason")
+        return [StepRecord(**{**dict(zip(names, row, strict=True)), "output": json.loads(row[2])}) for row in rows]
+
+    def step_counts(self) -> dict[str, int]:
+        """Return how often each step spoke in decided attempts, in the order in which steps first come."""
+        rows = self._database.execute(
+            "SELECT step, count(*) FROM steps JOIN attempts ON number = attempt WHERE decided "
+            "GROUP BY step ORDER BY min(seq), step"
+        )
+        return dict(rows)
+
+
+class ResultTable:
+    """Samples and rejects, in the order in which they were decided."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the tables in ``database``."""
+        self._database = database
+
+    def decide(
+        self, number: int, verdict: Verdict, sample: Sample | None, vector: Vectors | None, rejects: Sequence[Reject]
+    ) -> None:
+        """Store everything that was decided on an attempt, or nothing of it."""
+        with self._database.transaction():
+            self._database.execute(
+                "UPDATE attempts SET decided = 1, accepted = ?, exhausted = ? WHERE number = ?",
+                (verdict.accepted, verdict.exhausted, number),
+            )
+            if sample is not None and vector is not None:
+                self._database.execute(
+                    "INSERT INTO samples (id, attempt, record, vector) VALUES (?, ?, ?, ?)",
+                    (sample.id, number, sample.model_dump_json(), vector.tobytes()),
+                )
+            self._database.insert(
+                "INSERT INTO rejects (attempt, step, record) VALUES (?, ?, ?)",
+                ((number, reject.step, reject.model_dump_json()) for reject in rejects),
+            )
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the accepted samples."""
+        for (record,) in self._database.each("SELECT record FROM samples ORDER BY position"):
+            yield Sample.model_validate_json(record)
+
+    def vectors(self) -> Iterator[Vectors]:
+        """Yield the embedding vectors of the accepted questions."""
+        for (vector,) in self._database.each("SELECT vector FROM samples ORDER BY position"):
+            yield np.frombuffer(vector, dtype=np.float32)
+
+    def rejects(self) -> Iterator[Reject]:
+        """Yield what was refused."""
+        for (record,) in self._database.each("SELECT record FROM rejects ORDER BY position"):
+            yield Reject.model_validate_json(record)
+
+    def evolution_counts(self) -> dict[str, int]:
+        """Return how many samples there are of each evolution."""
+        rows = self._database.execute(
+            "SELECT accepted, count(*) FROM attempts WHERE accepted IS NOT NULL GROUP BY accepted ORDER BY accepted"
+        )
+        return dict(rows)
+
+    def reject_counts(self) -> dict[str, int]:
+        """Return how often each step refused."""
+        return dict(self._database.execute("SELECT step, count(*) FROM rejects GROUP BY step ORDER BY min(position)"))
+
+    def reasons(self) -> dict[str, Counter[str]]:
+        """Return for each step why it refused, in general terms, and how often."""
+        found: dict[str, Counter[str]] = {}
+        for step, reason in self._database.each(
+            "SELECT step, json_extract(record, '$.reason') FROM rejects ORDER BY position"
+        ):
+            # What follows a colon is about the one candidate.
+            found.setdefault(step, Counter())[reason.split(":")[0]] += 1
+        return found

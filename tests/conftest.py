@@ -1,0 +1,50 @@
+"""What every test gets: no network by accident, and DSPy as if it had just been imported."""
+
+import copy
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groundset import privacy
+
+# DSPy's disk cache would otherwise carry answers from one run of the tests to the next.
+os.environ["DSPY_CACHEDIR"] = tempfile.mkdtemp(prefix="groundset-dspy-")
+os.environ.pop("GROUNDSET_HUB", None)
+privacy.set_defaults(hub=True)
+# Nothing listens on this port: a test that asks the Hub without meaning to fails at once. Offline mode itself
+# stays off, so that tests can serve a Hub of their own.
+os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
+
+
+@pytest.fixture(autouse=True)
+def fresh_dspy() -> Iterator[None]:
+    """Undo, after each test, what it did to DSPy's settings and cache."""
+    _reset_dspy()
+    yield
+    _reset_dspy()
+
+
+def _reset_dspy() -> None:
+    """Reset DSPy if it has been imported; tests that do without it stay quick."""
+    if "dspy" not in sys.modules:
+        return
+    import dspy
+
+    settings = sys.modules["dspy.dsp.utils.settings"]  # the package's attribute of that name is an object
+    settings.config_owner_thread_id = None
+    settings.config_owner_async_task = None
+    settings.main_thread_config.clear()
+    settings.main_thread_config.update(copy.deepcopy(settings.DEFAULT_CONFIG))
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """The weights of the smallest language model, pulled on first use."""
+    from groundset.models import pull
+
+    return pull("smollm2-135m")

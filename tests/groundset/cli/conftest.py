@@ -1,0 +1,30 @@
+import logging
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+
+from groundset import cli
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ran]]:
+    """Run the command line in this process, as `main` would."""
+    monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
+
+    def run(*arguments: object) -> Ran:
+        with pytest.raises(SystemExit) as exit_:
+            cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Ran(exit_.value.code, captured.out, captured.err)
+
+    logger = logging.getLogger("dspy.clients.lm")
+    level = logger.level
+    yield run
+    logger.setLevel(level)

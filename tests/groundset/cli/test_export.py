@@ -1,0 +1,64 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from groundset.runs.schedule import Plan, Verdict
+from groundset.runs.store import RunStore
+from programs.types import Chunk, Document, Retrieval, Sample
+
+TEXT = "The ferry leaves Tollvik at nine."
+DOCUMENT = Document(doc_id="ferry", path="ferry.md", title="Ferry", text=TEXT)
+CHUNK = Chunk(chunk_id="ferry-0000", doc_id="ferry", path="ferry.md", title="Ferry", start=0, end=len(TEXT), text=TEXT)
+SAMPLE = Sample(
+    id="q-1",
+    question="When does the ferry leave Tollvik?",
+    answer="at nine",
+    evolution="simple",
+    language="en",
+    contexts=(CHUNK,),
+    retrieval_gt=(("ferry-0000",),),
+    retrieval=Retrieval(rank=1, retrieved_id="ferry-0000", retrieved_content=TEXT, score=1),
+    probability=0.9,
+    trail=(),
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    vectors = np.ones((1, 4), dtype=np.float32)
+    with RunStore.create(folder, meta={}, documents=[DOCUMENT], chunks=[CHUNK], vectors=vectors) as store:
+        store.begin_session()
+        store.attempts.begin(Plan(0, "ferry-0000", "simple", 0), 1)
+        store.results.decide(0, Verdict("simple", False), SAMPLE, vectors[0], [])
+    return folder
+
+
+def test_a_run_becomes_two_tables(run, folder, tmp_path):
+    out = tmp_path / "autorag"
+    ran = run("export", folder, "--format", "autorag", "--out", out)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == f"1 questions and 1 chunks: {out}.\n"
+    assert pd.read_parquet(out / "qa.parquet")["query"].tolist() == [SAMPLE.question]
+    corpus = pd.read_parquet(out / "corpus.parquet")
+    assert corpus["contents"].tolist() == [TEXT]
+    assert corpus["metadata"][0]["last_modified_datetime"] is not None
+
+
+def test_the_run_folder_itself_can_hold_the_export(run, folder):
+    assert run("export", folder, "--format", "autorag", "--out", folder / "autorag").status == 0
+    assert run("export", folder, "--format", "autorag", "--out", folder / "autorag").status == 0
+    ran = run("export", folder, "--format", "autorag", "--out", folder)
+    assert (ran.status, "holds other files" in ran.err) == (2, True)
+
+
+def test_a_run_without_samples_and_a_folder_without_a_run_are_wrong_input(run, tmp_path):
+    empty = tmp_path / "run"
+    empty.mkdir()
+    vectors = np.ones((1, 4), dtype=np.float32)
+    RunStore.create(empty, meta={}, documents=[DOCUMENT], chunks=[CHUNK], vectors=vectors).close()
+    for folder, message in ((empty, "holds no samples"), (tmp_path, "is not the folder of a run")):
+        ran = run("export", folder, "--format", "autorag", "--out", tmp_path / "autorag")
+        assert (ran.status, message in ran.err) == (2, True)
+        assert not (tmp_path / "autorag").exists()

@@ -1,0 +1,109 @@
+import io
+import json
+import os
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+
+import numpy as np
+import pytest
+
+from groundset.errors import ModelError, UnknownModelError
+from groundset.retrieval import embedder as module
+from groundset.retrieval.embedder import Embedder, load_embedder
+
+TEXTS = [
+    "The ferry leaves Tollvik at nine.",
+    "When does the boat depart?",
+    "Clocks are small.",
+    "",
+    "x" * 5000,
+]
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return load_embedder("all-minilm-l6-v2")
+
+
+@pytest.mark.model
+def test_rows_are_unit_vectors_in_order(minilm):
+    vectors = minilm.encode(TEXTS)
+    assert vectors.shape == (5, 384)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    similar = vectors @ vectors[0]
+    assert similar[1] > similar[2]
+    assert minilm.encode([]).shape == (0, 384)
+
+
+@pytest.mark.model
+def test_the_same_call_gives_the_same_bits(minilm):
+    first = minilm.encode(TEXTS)
+    assert np.array_equal(first, minilm.encode(TEXTS))
+    np.testing.assert_allclose(first[2], minilm.encode([TEXTS[2]])[0], atol=1e-5)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(np.array_equal(first, other) for other in pool.map(minilm.encode, [TEXTS] * 4))
+
+
+@pytest.mark.model
+def test_a_catalogue_embedder_is_quiet_and_needs_no_network(monkeypatch, capfd):
+    def refuse(*_):
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        loaded = load_embedder("all-minilm-l6-v2")
+        loaded.encode(TEXTS)
+        assert len(loaded.tokenizer("word " * 2000)["input_ids"]) > 2000
+    assert out.getvalue() + err.getvalue() + "".join(capfd.readouterr()) == ""
+    assert loaded.name == "all-minilm-l6-v2"
+    assert loaded.sha256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
+
+
+@pytest.mark.model
+def test_a_folder_is_an_embedder_too(minilm):
+    from groundset.models import pull
+
+    folder = load_embedder(str(pull("all-minilm-l6-v2")))
+    assert np.array_equal(folder.encode(TEXTS[:2]), minilm.encode(TEXTS[:2]))
+    assert len(folder.sha256) == 64
+    assert folder.sha256 == load_embedder(folder.name).sha256
+
+
+def test_no_texts_need_no_model():
+    class Model:
+        tokenizer = None
+        calls = 0
+
+        def encode(self, texts, **options):
+            self.calls += 1
+            return np.ones((len(texts), 3), dtype=np.float64)
+
+    model = Model()
+    wrapped = Embedder("fake", "0" * 64, model)
+    assert wrapped.encode([]).shape == (0, 3)
+    assert model.calls == 1
+    assert wrapped.encode(["a", "b"]).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"), [("smollm2-135m", "is a generator, not an embedder"), ("./nowhere", "is no folder")]
+)
+def test_what_is_no_embedder_is_refused(spec, message):
+    with pytest.raises(UnknownModelError, match=message):
+        load_embedder(spec)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_one(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "hub_answers", lambda: False)
+    with pytest.raises(ModelError, match=r"'all-minilm-l6' is neither .* did you mean all-minilm-l6-v2\?"):
+        load_embedder("all-minilm-l6")
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "nothing-known"}), encoding="utf-8")
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        load_embedder(str(tmp_path))

@@ -1,0 +1,111 @@
+"""The plain-text adapter renders static text first and parses every completion."""
+
+from typing import Annotated, Literal
+
+import dspy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import signatures
+from groundset.runtime.adapter import PlainTextAdapter
+from programs import steps
+
+ADAPTER = PlainTextAdapter()
+GENERATORS = {name: predict.signature for name, predict in steps.generators().items()}
+HOSTILE = [
+    "",
+    " \n\t\r\n ",
+    "Fact: The bridge was opened in 1931.\nAnswer: 1931\nQuestion:",
+    "the the " * 4000,
+    "\x00\x07\x1b[31m\u200b\ufeff",
+    "桥是什么时候建成的？",
+    '```json\n{"question": null}\n```',
+    "Question: Question: Question:",
+    "\ud7ff\U0010ffff",
+    "?" * 500,
+]
+
+
+class Several(dspy.Signature):
+    """Fill every field."""
+
+    passage: str = dspy.InputField()
+    verdict: Literal["good", "bad"] = dspy.OutputField()
+    sure: bool = dspy.OutputField()
+    score: float = dspy.OutputField()
+    reasons: list[str] = dspy.OutputField()
+    note: Annotated[str, "free"] = dspy.OutputField()
+
+
+@pytest.mark.parametrize("completion", HOSTILE)
+@pytest.mark.parametrize("step", sorted(GENERATORS))
+def test_every_completion_gives_every_field_its_type(step: str, completion: str) -> None:
+    signature = GENERATORS[step]
+    values = ADAPTER.parse(signature, completion)
+    assert values.keys() == signature.output_fields.keys()
+    for name, field in signature.output_fields.items():
+        assert isinstance(values[name], list if field.annotation == list[str] else str)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text())
+def test_parsing_is_total_over_any_text(completion: str) -> None:
+    values = ADAPTER.parse(Several, completion)
+    assert values["verdict"] in ("good", "bad")
+    assert type(values["sure"]) is bool
+    assert type(values["score"]) is float
+    assert all(isinstance(item, str) and item for item in values["reasons"])
+    assert isinstance(values["note"], str)
+
+
+def test_labelled_lines_are_read_in_any_order_and_the_first_label_may_be_missing() -> None:
+    values = ADAPTER.parse(Several, "good\nReasons: short; clear\nScore: 0.75\nSure: yes\nNote: fine")
+    assert values == {"verdict": "good", "sure": True, "score": 0.75, "reasons": ["short", "clear"], "note": "fine"}
+
+
+@pytest.mark.parametrize(
+    ("completion", "items"),
+    [
+        ("Maria Kolb; 1931; nine years", ["Maria Kolb", "1931", "nine years"]),
+        ("1. Maria Kolb\n2. 1931\n- nine years", ["Maria Kolb", "1931", "nine years"]),
+        ("Maria Kolb, 1931", ["Maria Kolb", "1931"]),
+        ("41,300 tonnes; Moss Lane", ["41,300 tonnes", "Moss Lane"]),
+        ("salt; Salt; SALT", ["salt"]),
+    ],
+)
+def test_lists_come_as_lines_semicolons_or_commas(completion: str, items: list[str]) -> None:
+    assert ADAPTER.parse(signatures.ExtractKeyphrases, completion)["keyphrases"] == items
+
+
+def test_echoed_labels_and_quotes_are_dropped() -> None:
+    assert ADAPTER.parse(signatures.AskQuestion, 'Question: "When was it?"')["question"] == "When was it?"
+
+
+def test_static_text_precedes_the_variable_fields() -> None:
+    lm = dspy.utils.DummyLM([{"question": "x"}])
+    demo = {"topic": "T", "fact": "F.", "answer": "A", "question": "Q?"}
+    inputs = {"fact": "G.", "answer": "B"}
+    requests = [
+        ADAPTER.request(lm, {"max_tokens": 9}, signatures.AskQuestion, [demo], {"topic": t, **inputs})
+        for t in ("one", "two")
+    ]
+    first, second = requests
+    assert first.system == second.system
+    assert "JSON" not in str(first.system)
+    assert first.messages[:-1] == second.messages[:-1]
+    assert first.messages[-1].text == "Topic: one\nFact: G.\nAnswer: B"
+    assert first.config.max_tokens == 9
+
+
+def test_empty_inputs_are_left_out() -> None:
+    text = ADAPTER.format_inputs(signatures.AskQuestion, {"topic": "T", "fact": "F.", "answer": "A", "opening": ""})
+    assert "Opening" not in text
+
+
+def test_completions_beyond_one_differ_in_their_seed() -> None:
+    from groundset.runtime.adapter import _seeded
+
+    lm = dspy.utils.DummyLM([{"question": "x"}])
+    request = ADAPTER.request(lm, {"seed": 7}, signatures.AskQuestion, [], {"topic": "T"})
+    assert [each.config.seed for each in _seeded(request, 3)] == [7, 8, 9]

@@ -1,0 +1,85 @@
+"""The journal pays for each call once."""
+
+import dataclasses
+
+import pytest
+from dspy.lm15 import Config, Message, Request, Response, ServerError, TokenLogprob, TopLogprob, Usage
+
+from groundset.runtime.journal import JournaledEngine, MemoryJournal, digest_of, evaluated_tokens
+
+
+class CountingEngine:
+    def __init__(self) -> None:
+        self.calls = 0
+        self.error: Exception | None = None
+
+    def complete(self, request: Request) -> Response:
+        self.calls += 1
+        if self.error:
+            raise self.error
+        return Response(
+            id="1",
+            model=request.model,
+            message=Message.assistant(f"answer {self.calls}"),
+            finish_reason="stop",
+            usage=Usage(input_tokens=40, output_tokens=3, total_tokens=43, cache_read_tokens=30),
+            logprobs=(TokenLogprob(token="a", logprob=-0.5, top=(TopLogprob(token="b", logprob=-1.0),)),),
+        )
+
+
+def ask(text: str = "Hello", **config: object) -> Request:
+    return Request(model="local/x", messages=(Message.user(text),), config=Config(**config))
+
+
+def test_a_finished_call_is_answered_from_the_journal_even_by_a_new_engine() -> None:
+    journal, engine = MemoryJournal(), CountingEngine()
+    first = JournaledEngine(engine, journal).complete(ask())
+    again = JournaledEngine(engine, journal)
+    second = again.complete(ask())
+    assert engine.calls == 1
+    assert second.message.text == first.message.text == "answer 1"
+    assert second.logprobs == first.logprobs
+    assert second.usage == dataclasses.replace(first.usage)
+    assert again.usage()["calls"] == 0
+    assert again.usage()["replayed"] == 1
+
+
+def test_counters_hold_evaluated_prompt_tokens() -> None:
+    engine = JournaledEngine(CountingEngine(), MemoryJournal())
+    engine.complete(ask("one"))
+    engine.complete(ask("two"))
+    usage = engine.usage()
+    assert (usage["calls"], usage["prompt_tokens"], usage["evaluated_tokens"], usage["completion_tokens"]) == (
+        2,
+        80,
+        20,
+        6,
+    )
+    assert evaluated_tokens(Usage(input_tokens=5, output_tokens=1, total_tokens=6)) == 5
+
+
+def test_errors_pass_and_are_not_kept() -> None:
+    inner = CountingEngine()
+    engine = JournaledEngine(inner, MemoryJournal())
+    inner.error = ServerError("down")
+    with pytest.raises(ServerError):
+        engine.complete(ask())
+    inner.error = None
+    assert engine.complete(ask()).message.text == "answer 2"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ask("Other"),
+        ask(seed=2),
+        ask(temperature=0.5),
+        ask(max_tokens=9),
+        ask(stop=("\n",)),
+        dataclasses.replace(ask(), model="local/y"),
+        dataclasses.replace(ask(), system="Be brief."),
+    ],
+)
+def test_everything_that_decides_a_completion_is_in_its_digest(other: Request) -> None:
+    assert digest_of(other) != digest_of(ask())
+    assert digest_of(ask()) == digest_of(ask())

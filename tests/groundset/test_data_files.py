@@ -1,0 +1,27 @@
+from pathlib import Path
+
+import pytest
+
+from groundset import data_files
+from groundset.errors import GroundsetError
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_checkout_has_its_data_at_the_root():
+    assert data_files.data_path("samples") == ROOT / "data" / "samples"
+    assert data_files.data_path().is_dir()
+
+
+def test_an_installed_package_has_its_data_inside(tmp_path, monkeypatch):
+    package = tmp_path / "groundset"
+    (package / "data").mkdir(parents=True)
+    (tmp_path / "data").mkdir()
+    monkeypatch.setattr(data_files, "_PACKAGE", package)
+    assert data_files.data_path("labels", "a.jsonl") == package / "data" / "labels" / "a.jsonl"
+
+
+def test_missing_data_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(data_files, "_PACKAGE", tmp_path / "groundset")
+    with pytest.raises(GroundsetError, match="install it again"):
+        data_files.data_path("labels")

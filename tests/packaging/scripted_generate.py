@@ -1,0 +1,84 @@
+"""Make one sample with a scripted model: run by the interpreter that has groundset from the wheel.
+
+Arguments: the document, the run folder.
+"""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from dspy.lm15 import Message, Response, Usage
+
+from groundset.runs.config import make_config
+from groundset.runs.generation import run_generation
+from groundset.runtime.lms import LanguageModel
+from signatures import AnswerQuestion
+
+QUESTION = "In which year did the ferry Henn begin to cross Tollvik Sound?"
+ANSWER = "1931"
+
+
+class ScriptedEngine:
+    """Know one question and its answer."""
+
+    def complete(self, request):
+        asked = " ".join(AnswerQuestion.instructions.split()) == request.system
+        short = asked or "phrase" in request.system.lower()
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(ANSWER if short else QUESTION),
+            finish_reason="stop",
+            usage=Usage(input_tokens=10, output_tokens=5, total_tokens=15),
+        )
+
+
+class Embedder:
+    """Count letters: enough to find the only chunk."""
+
+    name, sha256, dimension, tokenizer = "letters", "0" * 64, 26, None
+
+    def encode(self, texts):
+        rows = [[1 + text.lower().count(chr(97 + letter)) for letter in range(26)] for text in texts]
+        vectors = np.array(rows, dtype=np.float32).reshape(-1, 26)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+class Critic:
+    """Find everything good."""
+
+    supports_decision_requests, name, compiled = True, "agreeable", "uncompiled"
+
+    def __call__(self, state, questions):
+        return {name: self.decide(question) for name, question in questions.items()}
+
+    def decide(self, question):
+        if question["type"] == "noul":
+            return {"noul": 0.9}
+        levels = len(question["criteria"])
+        return {"probabilities": {str(level): 1 / levels for level in range(levels)}, "confidence": 0.5}
+
+
+def open_lm(spec, *, journal, **options):
+    """Put the scripted engine behind a real language model object."""
+    return LanguageModel(ScriptedEngine(), model="local/scripted", name=spec, sha256="1" * 64, journal=journal)
+
+
+def main() -> None:
+    """Generate and say how the run ended."""
+    document, out = map(Path, sys.argv[1:])
+    config = make_config({"documents": (document,), "size": 1, "mix": "simple=1", "candidates": 1, "lm": "scripted"})
+    seams = SimpleNamespace(embedder=Embedder(), critic=Critic())
+    result = run_generation(
+        config,
+        out,
+        open_lm=open_lm,
+        load_embedder=lambda spec: seams.embedder,
+        open_critic=lambda spec, **parts: seams.critic,
+    )
+    sys.stdout.write(f"{result.ending}\n")
+
+
+if __name__ == "__main__":
+    main()

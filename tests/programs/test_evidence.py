@@ -1,0 +1,122 @@
+"""Surface evidence on texts whose figures can be counted by hand."""
+
+import pytest
+
+from programs.evidence import (
+    agreement,
+    answer_features,
+    answer_kind,
+    chunk_features,
+    kind_agrees,
+    plain,
+    question_features,
+    sentence_features,
+    sentences,
+)
+from programs.language import language_of
+
+PASSAGE = (
+    "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb. "
+    "It replaced a ferry that had carried up to 400 people a day."
+)
+REFERENCES = (
+    "1. Kolb, M. (1931). The bridge. Journal of Harbours, vol. 3, pp. 4-9. doi:10.1/x\n"
+    "2. Reuss, J. (1932). Retrieved 3 May 2001 from https://example.org\n3. ibid."
+)
+
+
+def test_running_text_and_references_differ() -> None:
+    text, references = chunk_features(PASSAGE, "Lowen harbour bridge"), chunk_features(REFERENCES, "References")
+    assert text["citations"] == 0 < references["citations"]
+    assert text["whole_sentences"] == 2
+    assert text["list_share"] == 0 < references["list_share"]
+    assert references["boilerplate_heading"] == 1
+    assert text["names_topic"] == 1
+
+
+def test_a_sentence_that_leans_on_another_is_seen() -> None:
+    first, second = sentences(PASSAGE, "en")
+    assert sentence_features(first, "Bridge", "en")["starts_dependent"] == 0
+    assert sentence_features(second, "Bridge", "en")["starts_dependent"] == 1
+    assert sentence_features(first, "Bridge", "en")["names"] == 3
+
+
+@pytest.mark.parametrize(
+    ("question", "feature", "value"),
+    [
+        ("Which engineer led the work on the Lowen harbour bridge?", "context_reference", 0),
+        ("Which year is mentioned in the passage?", "context_reference", 1),
+        ("What did it replace?", "pronouns", 1),
+        ("When was the bridge opened? Who led the work?", "several", 1),
+        ("The bridge was opened in 1931.", "question_mark", 0),
+        ("The bridge was opened in 1931.", "question_word", 0),
+        ("In welchem Jahr wurde die Brücke von Lowen denn eigentlich eröffnet?", "other_language", 1),
+        ("How many people did the ferry carry in 1899?", "absent_numbers", 1),
+        ("On what date did Gridfold 4 be released?", "ungrammatical", 1),
+        ("In what year the bridge opened?", "ungrammatical", 1),
+        ("In what year did the bridge open?", "ungrammatical", 0),
+        ("What is the purpose?", "broad", 1),
+    ],
+)
+def test_question_features(question: str, feature: str, value: float) -> None:
+    assert question_features(question, PASSAGE)[feature] == value
+
+
+def test_coverage_counts_stems() -> None:
+    features = question_features("Which engineers opened the bridge in Oslo?", PASSAGE)
+    assert features["missing"] == 1
+    assert features["coverage"] == pytest.approx(3 / 4)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "fits", "fails"),
+    [
+        ("How many people did the ferry carry?", "amount", "400 people", "Maria Kolb"),
+        ("In which year was the bridge opened?", "time", "1931", "Maria Kolb"),
+        ("Who led the work?", "person", "Maria Kolb", "1931"),
+        ("Where was the bridge built?", "place", "Lowen", "1931"),
+        ("Why was the bridge built?", "reason", "because the ferry was slow", "1931"),
+        ("Wie viele Menschen fuhren mit?", "amount", "400", "Lowen"),
+    ],
+)
+def test_an_answer_must_have_the_form_that_the_question_asks_for(
+    question: str, kind: str, fits: str, fails: str
+) -> None:
+    assert answer_kind(question) == kind
+    assert kind_agrees(question, fits)
+    assert not kind_agrees(question, fails)
+
+
+def test_answers_are_measured_against_passage_and_question() -> None:
+    good = answer_features(PASSAGE, "Which engineer led the work on the Lowen harbour bridge?", "Maria Kolb")
+    assert (good["verbatim"], good["supported"], good["in_question"], good["near"]) == (1, 1, 0, 1)
+    far = answer_features(PASSAGE, "What was opened in 1931?", "Maria Kolb")
+    assert far["near"] < good["near"]
+    assert answer_features(PASSAGE, "What?", "Oslo")["verbatim"] == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value"),
+    [("Maria Kolb", "maria kolb.", 1.0), ("Kolb", "Maria Kolb", 2 / 3), ("1931", "1932", 0.0), ("", "1931", 0.0)],
+)
+def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
+    assert agreement(first, second) == pytest.approx(value)
+
+
+def test_markup_is_not_part_of_what_a_text_says() -> None:
+    assert plain("The *Nine Guilders* of `salt` [oil](x.md)[^1] cost 3 * 4 crowns[12].") == (
+        "The Nine Guilders of salt oil cost 3 * 4 crowns."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (PASSAGE, "en"),
+        ("Das Schloss wurde 1754 von der Familie verkauft.", "de"),
+        ("Le château a été vendu par la famille en 1754.", "fr"),
+        ("El castillo fue vendido por la familia en 1754.", "es"),
+    ],
+)
+def test_language(text: str, code: str) -> None:
+    assert language_of(text) == code

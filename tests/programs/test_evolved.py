@@ -1,0 +1,241 @@
+"""The recipe ``evolved`` with a scripted generator: every way that a candidate can go."""
+
+from collections.abc import Callable
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request, Response, Usage
+
+from groundset.runtime.adapter import PlainTextAdapter
+from programs.recipes import RECIPES, build_recipe
+from programs.types import Attempt, Chunk, Evolution, Outcome, Retrieval, StepRecord
+
+TEXT = (
+    "The Henn Lady carries 36 cars and was built at the Lodrin yard in 2004. "
+    "On 22 February 2009 the Henn Lady struck the Grey Widow, an unlit rock south of Sandgate, while avoiding a "
+    "small fishing boat."
+)
+CHUNK = Chunk(
+    chunk_id="ferry-0001", doc_id="ferry", path="ferry.md", title="Henn ferry", start=0, end=len(TEXT), text=TEXT
+)
+GOOD = "On what date did the Henn Lady strike the Grey Widow?"
+STEPS = {
+    "List three": "keyphrases",
+    "Write one question": "question",
+    "Say in one or two": "reasoning",
+    "Rewrite the question so": "conditional",
+    "Say the question": "compress",
+    "Say in one short": "feedback",
+    "Rewrite the question as": "rewrite",
+    "Answer the question": "answer",
+}
+Script = dict[str, str | list[str]]
+
+
+class ScriptedEngine:
+    """Answers each step with its next scripted line; the last one is repeated."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = {step: [lines] if isinstance(lines, str) else list(lines) for step, lines in script.items()}
+        self.steps: list[str] = []
+
+    def complete(self, request: Request) -> Response:
+        step = next(name for opening, name in STEPS.items() if str(request.system).startswith(opening))
+        self.steps.append(step)
+        lines = self._script[step]
+        text = lines.pop(0) if len(lines) > 1 else lines[0]
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(id=None, model="local/x", message=Message.assistant(text), finish_reason="stop", usage=usage)
+
+
+class ScriptedCritic:
+    """Finds everything good unless ``bad`` says otherwise of an output's name and its inputs."""
+
+    supports_decision_requests = True
+
+    def __init__(self, bad: Callable[[str, dict[str, Any]], bool]) -> None:
+        self._bad = bad
+
+    def __call__(self, state: dict[str, Any], questions: dict[str, Any]) -> dict[str, Any]:
+        answers: dict[str, Any] = {}
+        for name, question in questions.items():
+            probability = 0.1 if self._bad(name, state["inputs"]) else 0.9
+            if question["type"] == "noul":
+                answers[name] = {"noul": 1 - probability if name == "same" else probability}
+            else:
+                answers[name] = {"probabilities": {"0": 0.0, "1": 0.5, "2": 0.5}, "confidence": 0.0}
+        return answers
+
+
+class FixedRetriever:
+    def __init__(self, rank: int | None) -> None:
+        self._rank = rank
+
+    def rank(self, query: str, relevant: tuple[str, ...]) -> Retrieval:
+        return Retrieval(rank=self._rank, retrieved_id="x", retrieved_content="", score=1 if self._rank == 1 else 0)
+
+
+Make = Callable[..., tuple[Outcome, ScriptedEngine, list[StepRecord]]]
+
+
+@pytest.fixture
+def make() -> Make:
+    def run(
+        script: Script,
+        evolution: Evolution = "simple",
+        *,
+        bad: Callable[[str, dict[str, Any]], bool] = lambda name, inputs: False,
+        rank: int | None = 1,
+        max_rank: int = 5,
+        candidates: int = 1,
+        round: int = 0,
+    ) -> tuple[Outcome, ScriptedEngine, list[StepRecord]]:
+        engine = ScriptedEngine(
+            {"keyphrases": "22 February 2009", "question": GOOD, "answer": "22 February 2009", **script}
+        )
+        lm = dspy.LM("local/x", engine=engine, cache=False, num_retries=0)
+        recipe = build_recipe(
+            "evolved",
+            critic=ScriptedCritic(bad),
+            retriever=FixedRetriever(rank),
+            candidates=candidates,
+            max_rank=max_rank,
+        )
+        seen: list[StepRecord] = []
+        attempt = Attempt(number=0, chunk=CHUNK, evolution=evolution, round=round)
+        with dspy.context(lm=lm, adapter=PlainTextAdapter()):
+            return recipe(attempt=attempt, observer=seen.append), engine, seen
+
+    return run
+
+
+def reasons(outcome: Outcome) -> list[tuple[str, str]]:
+    return [(reject.step, reject.reason.split(":")[0]) for reject in outcome.rejects]
+
+
+def test_a_good_seed_becomes_a_draft_with_its_trail(make: Make) -> None:
+    outcome, engine, seen = make({})
+    assert outcome.draft is not None
+    assert (outcome.draft.question, outcome.draft.answer) == (GOOD, "22 February 2009")
+    assert outcome.draft.evolution == "simple"
+    assert outcome.draft.probability == 0.9
+    assert [record.step for record in outcome.draft.trail] == [
+        "chunk", "keyphrases", "question", "judge", "answer", "grounding",
+    ]  # fmt: skip
+    assert list(outcome.draft.trail) == seen
+    assert engine.steps == ["keyphrases", "question", "answer"]
+    assert not outcome.rejects
+
+
+def test_a_bad_chunk_costs_no_call_and_is_exhausted(make: Make) -> None:
+    outcome, engine, _ = make({}, bad=lambda name, inputs: name == "content")
+    assert engine.steps == []
+    assert outcome.exhausted
+    assert reasons(outcome) == [("chunk", "not content")]
+
+
+def test_a_refused_question_is_mended_with_feedback_and_judged_again(make: Make) -> None:
+    outcome, engine, _ = make(
+        {"question": "When did it strike?", "feedback": "Name the ship.", "rewrite": GOOD},
+        bad=lambda name, inputs: name == "independent" and inputs["question"] == "When did it strike?",
+    )
+    assert outcome.draft is not None
+    assert outcome.draft.question == GOOD
+    assert engine.steps == ["keyphrases", "question", "feedback", "rewrite", "answer"]
+
+
+def test_a_question_that_cannot_be_mended_is_refused_once(make: Make) -> None:
+    outcome, engine, _ = make(
+        {"question": "It?", "feedback": "Name it.", "rewrite": "They?"}, bad=lambda name, inputs: name == "independent"
+    )
+    assert outcome.draft is None
+    assert reasons(outcome) == [("judge", "not independent")]
+    assert engine.steps.count("rewrite") == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "step", "reason"),
+    [
+        ({"answer": "not stated"}, "answer", "not stated"),
+        ({"answer": ""}, "answer", "not stated"),
+        ({"answer": "Sandgate"}, "answer", "another answer than the one meant"),
+        ({"question": ""}, "answer", "another answer than the one meant"),
+    ],
+)
+def test_the_generator_must_find_the_answer_that_was_meant(make: Make, script: Script, step: str, reason: str) -> None:
+    outcome, _, _ = make({"answer": "Sandgate", **script})
+    assert outcome.draft is None
+    assert reasons(outcome) == [(step, reason)]
+
+
+def test_an_unsupported_answer_and_a_lost_source_are_refused(make: Make) -> None:
+    assert reasons(make({}, bad=lambda name, inputs: name == "grounded")[0]) == [("grounding", "answer not supported")]
+    assert reasons(make({}, rank=6)[0]) == [("retrieval", "source chunk at rank 6")]
+    assert reasons(make({}, rank=None)[0]) == [("retrieval", "source chunk not found")]
+    recorded = make({}, rank=None, max_rank=0)[0]
+    assert recorded.draft is not None
+    assert recorded.draft.retrieval.rank is None
+
+
+def test_reasoning_puts_a_description_in_place_of_a_name(make: Make) -> None:
+    outcome, _, _ = make({"reasoning": "ferry", "compress": "x" * 400}, "reasoning")
+    assert outcome.draft is not None
+    assert outcome.draft.evolution == "reasoning"
+    assert "the ferry that carries 36 cars" in outcome.draft.question
+    assert outcome.draft.metadata["seed_question"] == GOOD
+    assert outcome.fallback is not None
+    assert (outcome.fallback.question, outcome.fallback.evolution) == (GOOD, "simple")
+
+
+def test_a_failed_evolution_leaves_the_seed_as_fallback(make: Make) -> None:
+    unchanged, _, _ = make({"conditional": GOOD}, "conditional", bad=lambda name, inputs: name == "same")
+    assert unchanged.draft is None
+    assert unchanged.fallback is not None
+    assert reasons(unchanged) == [("same", "the evolution changed nothing")]
+    nameless, _, _ = make({"reasoning": "36"}, "reasoning")
+    assert nameless.draft is None
+    assert reasons(nameless) == [("reasoning", "'36' is no kind of 'Henn Lady'")]
+
+
+def test_an_evolution_is_judged_and_the_shorter_form_taken_only_if_it_passes(make: Make) -> None:
+    long = (
+        "While avoiding a small fishing boat south of Sandgate, on what date did the Henn Lady strike the rock "
+        "called the Grey Widow?"
+    )
+    short = "While avoiding a boat, when did the Henn Lady strike the Grey Widow?"
+    taken, _, _ = make({"conditional": long, "compress": short}, "conditional")
+    assert taken.draft is not None
+    assert taken.draft.question == short
+    kept, _, _ = make(
+        {"conditional": long, "compress": short},
+        "conditional",
+        bad=lambda name, inputs: name == "clear" and inputs["question"] == short,
+    )
+    assert kept.draft is not None
+    assert kept.draft.question == long
+
+
+def test_a_later_round_asks_about_other_facts_until_none_is_left(make: Make) -> None:
+    first, _, _ = make({"answer": "x"}, candidates=1, round=0)
+    later, engine, _ = make({}, candidates=1, round=9)
+    assert not first.exhausted
+    assert later.exhausted
+    assert engine.steps == ["keyphrases"]
+    assert reasons(later) == [("keyphrases", "no further sentence can carry a simple question")]
+
+
+@pytest.mark.parametrize("rubbish", ["", "\n", "the the " * 50, "\x00", "{}", "???", "桥"])
+def test_rubbish_from_every_step_ends_in_rejects_and_never_in_an_error(make: Make, rubbish: str) -> None:
+    for evolution in ("simple", "reasoning", "conditional"):
+        outcome, _, _ = make({step: rubbish for step in STEPS.values()}, evolution, candidates=3)  # type: ignore[arg-type]
+        assert outcome.draft is None
+        assert outcome.rejects
+
+
+def test_every_step_is_a_bare_predictor_of_the_program() -> None:
+    for name in RECIPES:
+        recipe = build_recipe(name, critic=None, retriever=FixedRetriever(1), candidates=1, max_rank=5)
+        names = {step for step, _ in recipe.named_predictors()}  # type: ignore[attr-defined]
+        assert {"chunk", "judge", "same", "grounding", *STEPS.values()} == names
+        assert recipe.dump_state()["question"]["demos"]  # type: ignore[attr-defined]

@@ -94,15 +94,22 @@ class Evolved(dspy.Module):
 
     def _foci(self, work: Work) -> list[Focus]:
         """Return what can be asked about; for an evolution, only what it can grow from."""
+        if not self._growing(work, choose_foci(work.passage, work.topic, work.language, ())):
+            return []  # no call is spent on a passage whose dates, amounts and names lead nowhere
         phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases
         kept = [phrase for phrase in phrases if phrase in work.passage]
-        foci = choose_foci(work.passage, work.topic, work.language, kept)
-        if work.attempt.evolution == "conditional":
-            foci = [focus for focus in foci if condition_in(focus, "", work.language)]
-        elif work.attempt.evolution == "reasoning":
-            foci = [focus for focus in foci if link(work.passage, work.language, focus, focus.sentence)]
+        foci = self._growing(work, choose_foci(work.passage, work.topic, work.language, kept))
         work.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(foci)})
         return foci
+
+    def _growing(self, work: Work, foci: list[Focus]) -> list[Focus]:
+        match work.attempt.evolution:
+            case "conditional":
+                return [focus for focus in foci if condition_in(focus, "", work.language)]
+            case "reasoning":
+                return [focus for focus in foci if link(work.passage, work.language, focus, focus.sentence)]
+            case _:
+                return foci
 
     def _seed(self, work: Work, drawn: list[Focus]) -> tuple[Candidate, Draft] | None:
         """Return the best seed question that passes every step, with its draft."""

@@ -35,18 +35,25 @@ class Link(NamedTuple):
 def link(passage: str, language: str, focus: Focus, question: str) -> Link | None:
     """Return what ties a name in the question to a second sentence of the passage, the longest name first.
 
-    The sentence must neither be the focus nor hold the answer. Only English: elsewhere a description that takes
+    A sentence that opens with "it", "he" or "she" goes with the one before it. The sentence must neither be the
+    focus nor hold the answer. Only English: elsewhere a description that takes
     a name's place would have to agree with it in gender and case.
     """
     if language != "en":
         return None
-    names = {name for name in _NAME.findall(question) if name not in focus.answer}
+    stop = stop_words(language)
+    names = {name for name in _NAME.findall(question) if name not in focus.answer and not set(tokens(name)) <= stop}
     for name in sorted(names, key=lambda each: (-len(each), each)):
-        possessive = re.search(rf"{re.escape(name)}['’]", question)
+        if re.search(rf"{re.escape(name)}['’]", question):
+            continue
+        opens = rf"(?:The )?{re.escape(name)}"
+        about_it = False
         for sentence in sentences(passage, language):
-            if possessive or sentence == focus.sentence or focus.answer in sentence:
+            subject = opens + ("|It|He|She" if about_it else "")
+            said = re.match(rf"(?:{subject}) ((?:{_VERB})\b[^,;:()–—]+?)[.,;:]?(?:[,;:–—]|$)", sentence)
+            about_it = bool(re.match(subject, sentence))
+            if sentence == focus.sentence or focus.answer in sentence:
                 continue
-            said = re.match(rf"(?:The )?{re.escape(name)} ((?:{_VERB})\b[^,;:()–—]+?)[.,;:]?(?:[,;:–—]|$)", sentence)
             if said and len(tokens(said[1])) in _PREDICATE_WORDS:
                 return Link(name, sentence, said[1].strip(" ."))
     return None
@@ -65,9 +72,9 @@ def condition_in(focus: Focus, question: str, language: str) -> str | None:
     """Return a clause of the focus that states a condition which the question does not name yet, or None."""
     marker = _CONDITION.get(language, _CONDITION["en"])
     asked = set(tokens(question))
-    for clause in re.split(r"[,;:.()–—]\s*|\s(?=" + marker + ")", focus.sentence):
+    for clause in re.split(r"[,;:.](?:\s+|$)|[()–—]|\s(?=" + marker + ")", focus.sentence):
         clause = clause.strip()
-        if not re.match(marker, clause, re.IGNORECASE) or focus.answer in clause:
+        if not re.match(marker, clause, re.IGNORECASE) or set(tokens(focus.answer)) & set(tokens(clause)):
             continue
         words = tokens(clause)
         new = [word for word in words if word not in asked and word not in stop_words(language)]

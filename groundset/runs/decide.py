@@ -25,7 +25,8 @@ class Decider:
 
     The draft is preferred; the simple question that it grew from is taken in its place if that is good and
     simple ones are still wanted. Two steps refuse here: ``duplicate``, and ``mix`` for a good question of an
-    evolution of which there are enough.
+    evolution of which there are enough. Once every chunk has been drawn, the mix gives way to the size: some
+    evolutions may be more than these documents and this model can give.
     """
 
     def __init__(self, shares: Mapping[Evolution, int], encode: Encode) -> None:
@@ -52,7 +53,7 @@ class Decider:
             if draft is None:
                 continue
             vector = self._duplicates.vector(draft.question)
-            reason = self._refusal(draft, vector)
+            reason = self._refusal(attempt, draft, vector)
             if reason is None:
                 self.accepted[draft.evolution] += 1
                 self._duplicates.add(draft.question, vector)
@@ -70,8 +71,8 @@ class Decider:
             )
         return Decision(Verdict(None, outcome.exhausted), None, None, tuple(rejects))
 
-    def _refusal(self, draft: Draft, vector: Vectors) -> tuple[str, str] | None:
-        if self.accepted[draft.evolution] >= self._shares[draft.evolution]:
+    def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str] | None:
+        if attempt.round == 0 and self.accepted[draft.evolution] >= self._shares[draft.evolution]:
             return "mix", f"there are enough {draft.evolution} questions"
         repeated = self._duplicates.find(draft.question, vector)
         if repeated is not None:

@@ -114,22 +114,25 @@ class Schedule:
             self._known += 1
 
     def _plan(self, chunk_id: str, round_: int) -> Plan:
-        plan = Plan(self._planned, chunk_id, self._evolution(), round_)
+        plan = Plan(self._planned, chunk_id, self._evolution(round_), round_)
         self._last[chunk_id] = plan.number
         self._tried[plan.evolution] += 1
         self._planned += 1
         return plan
 
-    def _evolution(self) -> Evolution:
+    def _evolution(self, round_: int) -> Evolution:
         """Choose the evolution that lacks most samples for the attempts already spent on it.
 
         Attempts in flight count as spent, so a window of attempts is shared out in proportion, and an evolution
         that keeps failing leaves room for the others. Every attempt starts with a simple question, which is
-        kept when the evolution fails: so all of them count as spent on ``simple``.
+        kept when the evolution fails: so all of them count as spent on ``simple``. After the first round
+        whatever is missing may be ``simple``.
         """
+        missing = sum(self._shares.values()) - self._accepted.total()
 
         def need(evolution: Evolution) -> float:
             spent = self._planned if evolution == "simple" else self._tried[evolution]
-            return (self._shares[evolution] - self._accepted[evolution]) / (1 + spent)
+            wanted = self._shares[evolution] - self._accepted[evolution]
+            return (missing if round_ and evolution == "simple" else wanted) / (1 + spent)
 
         return max(reversed(EVOLUTIONS), key=need)

@@ -68,4 +68,14 @@ def test_a_condition_is_a_clause_that_the_question_does_not_name_yet() -> None:
     focus = Focus(sentence=sentence, answer="22 February 2009")
     assert condition_in(focus, "On what date did it strike?", "en") == "while avoiding a small fishing boat"
     assert condition_in(focus, "What did it strike while avoiding a small fishing boat?", "en") is None
+    stop = Focus(sentence="The village was evacuated, because the dam had failed at 01:50.", answer="01:50")
+    assert condition_in(stop, "When?", "en") is None
     assert condition_in(focus.model_copy(update={"answer": "fishing boat"}), "When?", "en") is None
+
+
+def test_a_pronoun_goes_with_the_sentence_before_it() -> None:
+    passage = "The Lowen Link was opened in 1931 by the engineer Maria Kolb. It replaced a slow steam ferry."
+    focus = Focus(sentence=passage.split(". ")[0] + ".", answer="Maria Kolb")
+    linked = link(passage, "en", focus, "Which engineer opened the Lowen Link?")
+    assert linked is not None
+    assert linked.predicate == "replaced a slow steam ferry"

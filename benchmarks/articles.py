@@ -1,0 +1,51 @@
+"""Measure a run on real documents: seconds, calls and tokens for each accepted sample, and peak memory.
+
+    python benchmarks/articles.py DOCS --out RUN [--size N] [--lm NAME] [--candidates N]
+
+The run folder stays, so that its samples can be read (`groundset show RUN`).
+"""
+
+import argparse
+import json
+import resource
+import time
+from pathlib import Path
+
+from groundset import privacy
+
+privacy.set_defaults()
+
+from groundset.runs.config import RunConfig  # noqa: E402  privacy must be set before any library is imported
+from groundset.runs.generation import run_generation  # noqa: E402
+from groundset.runs.progress import Progress  # noqa: E402
+
+
+def main() -> None:
+    """Run once and print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("docs", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--size", type=int, default=20)
+    parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--candidates", type=int, default=3)
+    arguments = parser.parse_args()
+    config = RunConfig(
+        documents=tuple(str(path) for path in arguments.docs),
+        size=arguments.size,
+        lm=arguments.lm,
+        candidates=arguments.candidates,
+    )
+    started = time.perf_counter()
+    result = run_generation(config, arguments.out, progress=Progress())
+    seconds = time.perf_counter() - started
+    record = json.loads((arguments.out / "run.json").read_text(encoding="utf-8"))
+    samples = sum(1 for _ in (arguments.out / "samples.jsonl").open(encoding="utf-8"))
+    print(*result.summary, sep="\n")
+    print(f"{samples} of {arguments.size} samples in {seconds:.0f} s ({seconds / max(1, samples):.1f} s each)")
+    print(json.dumps({key: value for key, value in record.items() if "token" in key or "call" in key}, indent=2))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    print(f"peak memory {peak:.2f} GiB")
+
+
+if __name__ == "__main__":
+    main()

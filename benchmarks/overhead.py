@@ -1,0 +1,154 @@
+"""Measure what the framework itself costs: steps a second and memory, with a generator that answers at once.
+
+    python benchmarks/overhead.py [--steps N]
+
+The recipe, the adapter, the call journal and the SQLite store are the real ones; only the language model, the
+embedder and the critic are scripted. One worker, one core.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sqlite3
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from dspy.lm15 import Message, Request, Response, Usage
+
+from groundset.runs.config import make_config
+from groundset.runs.generation import run_generation
+from groundset.runs.progress import Progress
+from groundset.runtime.journal import CallJournal
+from groundset.runtime.lms import LanguageModel
+
+_DIMENSION = 64
+
+
+class InstantEngine:
+    """Answers every request at once, and never with an answer that is accepted."""
+
+    def complete(self, request: Request) -> Response:
+        """Return text that the recipe takes as far as its step ``answer``."""
+        system = str(request.system)
+        last = request.messages[-1].text or ""
+        text = "not stated"
+        if system.startswith("List three"):
+            text = "; ".join(last.split()[-4:])
+        elif system.startswith("Write one"):
+            text = f"What is {hashlib.md5(last.encode()).hexdigest()} called?"
+        usage = Usage(input_tokens=300, output_tokens=9, total_tokens=309, cache_read_tokens=200)
+        return Response(
+            id=None, model=request.model, message=Message.assistant(text), finish_reason="stop", usage=usage
+        )
+
+
+class InstantEncoder:
+    """Embeds every text as noise that depends on it."""
+
+    sha256 = "0" * 64
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return one unit vector for each text."""
+        rows = [np.frombuffer(hashlib.sha512(text.encode()).digest(), dtype=np.uint8) for text in texts]
+        vectors = np.asarray(rows, dtype=np.float32).reshape(len(texts), _DIMENSION) - 127.5
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+
+class AgreeableCritic:
+    """Finds everything good."""
+
+    supports_decision_requests = True
+    name = "head"
+    compiled = "uncompiled"
+
+    def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a probability of 0.9 for every question."""
+        del state
+        return {
+            name: {"noul": 0.9}
+            if question["type"] == "noul"
+            else {"probabilities": {"0": 0.0, "1": 0.1, "2": 0.9}, "confidence": 0.8}
+            for name, question in questions.items()
+        }
+
+
+def open_instant(spec: str, *, journal: CallJournal, **_: object) -> LanguageModel:
+    """Return the scripted language model with the run's own journal."""
+    return LanguageModel(InstantEngine(), model="scripted/lm", name=spec, sha256="1" * 64, journal=journal)
+
+
+def open_agreeable(*_: object, **__: object) -> AgreeableCritic:
+    """Return the scripted critic."""
+    return AgreeableCritic()
+
+
+def documents(folder: Path, attempts: int) -> None:
+    """Write as many documents of one chunk each as there are attempts to make."""
+    for number in range(attempts):
+        mark = hashlib.sha1(str(number).encode()).hexdigest()
+        sentences = [
+            f"The Harbour Office of {mark[place : place + 9].title()} counted {number + place} Ships in {1500 + place}."
+            for place in range(0, 24, 4)
+        ]
+        (folder / f"{number:06}.txt").write_text(" ".join(sentences), encoding="utf-8")
+
+
+def resident_mib() -> float:
+    """Return the memory that this process holds now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024**2
+
+
+def main() -> None:
+    """Print steps a second and memory along the way."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=50_000)
+    arguments = parser.parse_args()
+    marks: list[tuple[int, float, float]] = []
+
+    class Gauge(Progress):
+        """Counts the steps of the run."""
+
+        steps = 0
+
+        def step(self, record: Any) -> None:
+            """Note the time and the memory at every thousandth step."""
+            super().step(record)
+            self.steps += 1
+            if self.steps % 1000 == 0:
+                marks.append((self.steps, time.perf_counter(), resident_mib()))
+
+    with tempfile.TemporaryDirectory() as name:
+        docs, out = Path(name, "docs"), Path(name, "run")
+        docs.mkdir()
+        documents(docs, max(20, arguments.steps // 30))
+        config = make_config({"documents": (docs,), "size": 10**6, "mix": "simple=1", "min_length": 0, "max_rank": 0})
+        run_generation(
+            config,
+            out,
+            progress=Gauge(quiet=True),
+            open_lm=open_instant,
+            load_embedder=InstantEncoder,
+            open_critic=open_agreeable,
+        )
+        with sqlite3.connect(out / "run.sqlite") as connection:
+            [(stored,)] = connection.execute("select count(*) from steps").fetchall()
+        calls = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    print(f"steps stored: {stored}; accepted: {calls.get('accepted', 0)}")
+    (first, start, _), (last, end, _) = marks[0], marks[-1]
+    print(f"{(last - first) / (end - start):.0f} steps a second")
+    for steps, _, memory in marks[:: max(1, len(marks) // 6)]:
+        print(f"{steps:>8} steps  {memory:>7.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Count completions that cannot be parsed, over many calls of every generator step on real text.
+
+    python benchmarks/parse_failures.py DOCS [--lm NAME] [--calls N]
+
+A failure is an exception, or a value that has not the type of its field. Empty values are counted too: they
+parse, and the steps refuse them.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import dspy
+
+from groundset import privacy
+from groundset.corpus import build_corpus, draw_order
+from groundset.runtime.lms import open_lm
+from programs import steps
+from programs.demonstrations import in_language
+from programs.evidence import plain, sentences
+from programs.language import language_of
+
+
+def inputs(docs: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the language and all inputs that any step needs, one sentence of a chunk after the other."""
+    for chunk in draw_order(build_corpus(docs).chunks, seed=0):
+        passage = plain(chunk.text)
+        language = language_of(passage)
+        for sentence in sentences(passage, language):
+            words = sentence.split()
+            yield (
+                language,
+                {
+                    "topic": chunk.topic,
+                    "passage": passage,
+                    "fact": sentence,
+                    "answer": " ".join(words[-2:]),
+                    "opening": "",
+                    "name": words[0],
+                    "question": f"What is {' '.join(words[:3])}?",
+                    "condition": "when it rains",
+                    "objection": "the question cannot be understood alone",
+                    "feedback": "Name the subject.",
+                },
+            )
+
+
+def main() -> None:
+    """Print one row for each step."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("docs", nargs="+")
+    parser.add_argument("--lm", default="smollm2-135m")
+    parser.add_argument("--calls", type=int, default=200)
+    arguments = parser.parse_args()
+    privacy.set_defaults()
+    print(f"{'step':12} {'calls':>6} {'failures':>9} {'empty':>6} {'seconds':>8}")
+    with open_lm(arguments.lm, workers=1) as model, dspy.context(lm=model.lm, adapter=model.adapter, trace=None):
+        for step, predict in steps.generators().items():
+            calls = failures = empty = 0
+            started = time.perf_counter()
+            for language, values in inputs(arguments.docs):
+                if calls == arguments.calls:
+                    break
+                given = {name: values[name] for name in predict.signature.input_fields}
+                calls += 1
+                try:
+                    prediction = predict(demos=in_language(predict.demos, language), **given)
+                    value = prediction[next(iter(predict.signature.output_fields))]
+                except dspy.utils.exceptions.DSPyError:
+                    failures += 1
+                    continue
+                failures += not isinstance(value, str | list)
+                empty += not value
+            seconds = time.perf_counter() - started
+            print(f"{step:12} {calls:>6} {failures:>9} {empty:>6} {seconds:>8.0f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,7 @@ import dspy
 from programs import steps
 from programs.deciding import Decision, decide
 from programs.demonstrations import in_language
-from programs.evidence import agreement
+from programs.evidence import agreement, answers_agree
 from programs.focus import choose_foci, opening
 from programs.linking import condition_in, describe, link
 from programs.types import Attempt, Draft, Focus, Observer, Outcome, Retrieval, Retriever
@@ -15,7 +15,6 @@ from programs.words import stop_words, tokens
 from programs.work import Work
 
 REWRITE_ROUNDS = 1
-AGREEMENT = 0.6
 SHORT_WORDS = 18  # questions up to this length are not shortened
 EVOLVED = 1000  # the candidate number of the evolution; seeds count from 0
 _OBJECTIONS = {
@@ -209,13 +208,12 @@ class Evolved(dspy.Module):
         """Return the ground truth if the generator finds in the passage what the question was asked about."""
         written = self._write("answer", work, topic=work.topic, passage=work.passage, question=candidate.question)
         found, meant = steps.tidy_answer(written.answer), candidate.focus.answer
-        agreed = agreement(found, meant)
         reason = None
         if not steps.is_stated(found):
             reason = f"not stated: {meant!r} was meant"
-        elif agreed < AGREEMENT:
+        elif not answers_agree(found, meant):
             reason = f"another answer than the one meant: {found!r}, not {meant!r}"
-        output = {"answer": found, "meant": meant, "agreement": round(agreed, 3)}
+        output = {"answer": found, "meant": meant, "agreement": round(agreement(found, meant), 3)}
         work.say("answer", candidate.number, output, good=reason is None, reason=reason)
         if reason:
             work.refuse("answer", reason, question=candidate.question)

@@ -171,10 +171,10 @@ def _grounding(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, f
         return {"grounded": 0.01}
     return {
         "grounded": _sigmoid(
-            -2.2
+            -2.6
             + 1.6 * f["verbatim"]
             + 1.5 * f["supported"]
-            - 6.0 * max(0.0, f["in_question"] - 0.3)
+            - 9.0 * max(0.0, f["in_question"] - 0.3)
             - 3.5 * (1 - f["kind_agrees"])
             + 2.0 * f["sentence_overlap"]
             + 3.0 * (f["near"] - 0.6)

@@ -3,7 +3,7 @@
 What a number weighs is the critic's business.
 """
 
-from programs.evidence.answer import agreement, answer_features, answer_kind, kind_agrees
+from programs.evidence.answer import agreement, answer_features, answer_kind, answers_agree, kind_agrees
 from programs.evidence.chunk import chunk_features, sentence_features
 from programs.evidence.question import question_features
 from programs.evidence.text import plain, sentences
@@ -12,6 +12,7 @@ __all__ = [
     "agreement",
     "answer_features",
     "answer_kind",
+    "answers_agree",
     "chunk_features",
     "kind_agrees",
     "plain",

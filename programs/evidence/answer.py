@@ -7,6 +7,7 @@ from programs.evidence.text import CAPITALISED, sentences, share
 from programs.language import language_of
 from programs.words import (
     content_words,
+    numbers,
     tokens,
 )
 
@@ -107,3 +108,15 @@ def agreement(first: str, second: str) -> float:
         return 0.0
     precision, recall = shared / sum(right.values()), shared / sum(left.values())
     return 2 * precision * recall / (precision + recall)
+
+
+def answers_agree(found: str, meant: str, threshold: float = 0.6) -> bool:
+    """Say whether the answer that was found is the one that was meant, give or take its edges.
+
+    The token F1 must reach the threshold, the numbers must be the same, and a shorter answer must end as the one
+    that was meant does: a surname stands for a name, but "Phoenix" does not stand for "Phoenix Technologies".
+    """
+    if agreement(found, meant) < threshold or numbers(found) != numbers(meant):
+        return False
+    short, full = tokens(found), tokens(meant)
+    return len(short) >= len(full) or bool(numbers(meant)) or short == full[-len(short) :]

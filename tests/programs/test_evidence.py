@@ -6,6 +6,7 @@ from programs.evidence import (
     agreement,
     answer_features,
     answer_kind,
+    answers_agree,
     chunk_features,
     kind_agrees,
     plain,
@@ -101,6 +102,23 @@ def test_answers_are_measured_against_passage_and_question() -> None:
 )
 def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
     assert agreement(first, second) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("found", "meant", "agree"),
+    [
+        ("Anselm Greve", "Greve", True),
+        ("Greve", "Anselm Greve", True),
+        ("Phoenix", "Phoenix Technologies", False),
+        ("April 1892", "1892", True),
+        ("1892", "April 1892", True),
+        ("1893", "April 1892", False),
+        ("2,000 guilders", "1,000 guilders", False),
+        ("", "1892", False),
+    ],
+)
+def test_answers_agree_give_or_take_their_edges(found: str, meant: str, agree: bool) -> None:
+    assert answers_agree(found, meant) is agree
 
 
 def test_markup_is_not_part_of_what_a_text_says() -> None:

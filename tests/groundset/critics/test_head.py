@@ -1,0 +1,104 @@
+"""The hand-set head critic orders the good before the bad, and always answers."""
+
+from collections.abc import Sequence
+
+import dspy
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundset.critics import open_critic
+from groundset.critics.head import HeadCritic
+from groundset.errors import InputError
+from programs.deciding import decide
+from programs.judging import judge_chunks, judge_questions
+from signatures import CompareQuestions, GroundAnswer, ScoreChunk
+
+PASSAGE = (
+    "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb. "
+    "The bridge replaced a ferry that had carried up to 400 people a day. It is painted with a green enamel, and "
+    "the town of Lowen has repainted it every twelve years since then."
+)
+REFERENCES = (
+    "1. Kolb, M. (1931). The bridge. Journal of Harbours, vol. 3, pp. 4-9. doi:10.1/x\n"
+    "2. Reuss, J. (1932). Retrieved 3 May 2001 from https://example.org\n3. Lowen Press, ISBN 1-23."
+)
+
+
+class WordEncoder:
+    """Embeds a text as its words, so that similarity is shared words."""
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        words = sorted({word for text in texts for word in text.lower().split()})
+        rows = np.array([[float(word in text.lower().split()) for word in words] for text in texts], dtype=np.float32)
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows / np.where(norms, norms, 1)
+
+
+@pytest.fixture
+def critic() -> HeadCritic:
+    return HeadCritic(WordEncoder())
+
+
+def test_running_text_passes_and_references_do_not(critic: HeadCritic) -> None:
+    (good, passes), (bad, refused) = judge_chunks([PASSAGE, REFERENCES], critic)
+    assert good > 0.5 > bad
+    assert passes
+    assert not refused
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        "Which engineer is mentioned in the passage?",
+        "Who led it?",
+        "The Lowen harbour bridge was opened in 1931.",
+        "Which engineer led the work on the Lowen harbour bridge? And when?",
+        "Which architect of Paris signed the treaty of 1648?",
+    ],
+)
+def test_a_good_question_is_better_than_any_bad_one(critic: HeadCritic, worse: str) -> None:
+    good = "Which engineer led the work on the Lowen harbour bridge?"
+    (better, passes), (lower, refused) = judge_questions([(good, PASSAGE), (worse, PASSAGE)], critic)
+    assert better > lower
+    assert passes
+    assert not refused
+
+
+def test_an_answer_must_be_in_the_passage_and_of_the_right_form(critic: HeadCritic) -> None:
+    question = "Which engineer led the work on the Lowen harbour bridge?"
+    predict = dspy.Predict(GroundAnswer)
+    decisions = {
+        answer: decide(predict, critic, passage=PASSAGE, question=question, answer=answer)
+        for answer in ("Maria Kolb", "Jakob Reuss", "the Lowen harbour bridge", "")
+    }
+    assert [answer for answer, decision in decisions.items() if decision.good] == ["Maria Kolb"]
+
+
+def test_questions_that_differ_in_a_number_are_not_the_same(critic: HeadCritic) -> None:
+    predict = dspy.Predict(CompareQuestions)
+    first = "How many people did the ferry carry in 1930?"
+    assert decide(predict, critic, first=first, second=first).values["same"]
+    assert not decide(predict, critic, first=first, second=first.replace("1930", "1931")).values["same"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(), st.text())
+def test_every_text_gets_a_probability(passage: str, topic: str) -> None:
+    decision = decide(dspy.Predict(ScoreChunk), HeadCritic(WordEncoder()), passage=passage, topic=topic)
+    assert set(decision.levels) == {"clarity", "depth", "structure", "relevance"}
+    assert all(0 <= level <= 2 for level in decision.levels.values())
+    assert all(0 <= p <= 1 for p in decision.probabilities.values())
+
+
+def test_a_question_that_no_signature_asks_is_an_error(critic: HeadCritic) -> None:
+    with pytest.raises(KeyError):
+        critic({"inputs": {}}, {"colour": {"type": "noul"}})
+
+
+def test_a_critic_is_named_and_needs_its_parts() -> None:
+    assert open_critic("head", embedder=WordEncoder(), language_model=None).compiled == "uncompiled"
+    for spec in ("head", "lm", "oracle"):
+        with pytest.raises(InputError, match=f"--critic {spec}"):
+            open_critic(spec, embedder=None, language_model=None)

@@ -66,7 +66,8 @@ class Evolved(dspy.Module):
         if not self._score(work):
             return work.outcome(exhausted=True)
         foci = self._foci(work)
-        first = attempt.round * self.candidates
+        # The second round asks simply about what the first one wanted evolved, so it starts at the front again.
+        first = max(0, attempt.round - 1) * self.candidates
         drawn = foci[first : first + self.candidates]
         exhausted = work.attempt.evolution == "simple" and len(foci) <= first + self.candidates
         if not drawn:

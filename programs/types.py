@@ -132,8 +132,8 @@ class Draft(_Frozen):
 class Attempt(_Frozen):
     """One unit of work: a chunk, the evolution wanted of it and the seed that fixes all sampling.
 
-    ``round`` counts how often the chunk has been drawn before; a program asks about another focus in
-    each round.
+    ``round`` counts from 0: the first two ask about the most promising foci, as an evolution and then simply;
+    each later one asks about the next foci.
     """
 
     number: int

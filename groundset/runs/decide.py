@@ -25,8 +25,8 @@ class Decider:
 
     The draft is preferred; the simple question that it grew from is taken in its place if that is good and
     simple ones are still wanted. Two steps refuse here: ``duplicate``, and ``mix`` for a good question of an
-    evolution of which there are enough. Once every chunk has been drawn, the mix gives way to the size: some
-    evolutions may be more than these documents and this model can give.
+    evolution of which there are enough. Once every chunk has been drawn, a mix that has simple questions
+    gives way to the size: evolutions may be more than these documents and this model can give.
     """
 
     def __init__(self, shares: Mapping[Evolution, int], encode: Encode) -> None:
@@ -72,12 +72,13 @@ class Decider:
         return Decision(Verdict(None, outcome.exhausted), None, None, tuple(rejects))
 
     def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str] | None:
-        if attempt.round == 0 and self.accepted[draft.evolution] >= self._shares[draft.evolution]:
+        gives_way = attempt.round > 0 and self._shares["simple"] > 0
+        if not gives_way and self.accepted[draft.evolution] >= self._shares[draft.evolution]:
             return "mix", f"there are enough {draft.evolution} questions"
         repeated = self._duplicates.find(draft.question, vector)
         if repeated is not None:
             question, similarity = repeated
-            return "duplicate", f"repeats an accepted question (similarity {similarity:.2f}): {question}"
+            return "duplicate", f"repeats an accepted question: {question!r} (similarity {similarity:.2f})"
         return None
 
 

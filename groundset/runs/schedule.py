@@ -13,7 +13,7 @@ from typing import NamedTuple
 from programs.types import EVOLUTIONS, Evolution
 
 WINDOW = 8
-ROUNDS = 3
+ROUNDS = 4
 
 
 class Plan(NamedTuple):
@@ -74,6 +74,7 @@ class Schedule:
         self._known = 0
         self._accepted: Counter[Evolution] = Counter()
         self._last: dict[str, int] = {}
+        self._asked_simply: set[str] = set()
 
     def decide(self, verdict: Verdict) -> None:
         """Take the verdict on the earliest attempt that has none yet."""
@@ -101,6 +102,8 @@ class Schedule:
             if last is not None and last >= len(self._verdicts):
                 return None
             self._place += 1
+            if round_ == 1 and chunk_id in self._asked_simply:
+                continue
             if last is None or not self._verdicts[last].exhausted:
                 self._learn(horizon)
                 return self._plan(chunk_id, round_)
@@ -117,6 +120,8 @@ class Schedule:
         plan = Plan(self._planned, chunk_id, self._evolution(round_), round_)
         self._last[chunk_id] = plan.number
         self._tried[plan.evolution] += 1
+        if plan.evolution == "simple":
+            self._asked_simply.add(chunk_id)
         self._planned += 1
         return plan
 
@@ -125,14 +130,15 @@ class Schedule:
 
         Attempts in flight count as spent, so a window of attempts is shared out in proportion, and an evolution
         that keeps failing leaves room for the others. Every attempt starts with a simple question, which is
-        kept when the evolution fails: so all of them count as spent on ``simple``. After the first round
-        whatever is missing may be ``simple``.
+        kept when the evolution fails: so all of them count as spent on ``simple``. After the first round only
+        simple questions are tried, where the mix has any: an evolution that could not grow from a chunk then
+        cannot grow from it later.
         """
-        missing = sum(self._shares.values()) - self._accepted.total()
+        if round_ and self._shares["simple"]:
+            return "simple"
 
         def need(evolution: Evolution) -> float:
             spent = self._planned if evolution == "simple" else self._tried[evolution]
-            wanted = self._shares[evolution] - self._accepted[evolution]
-            return (missing if round_ and evolution == "simple" else wanted) / (1 + spent)
+            return (self._shares[evolution] - self._accepted[evolution]) / (1 + spent)
 
         return max(reversed(EVOLUTIONS), key=need)

@@ -6,7 +6,6 @@ from collections import Counter
 from groundset.runs.progress import duration
 from groundset.runs.record import RunFiles
 from groundset.runs.store import RunStore
-from programs.types import EVOLUTIONS
 
 _REASONS = 3
 
@@ -16,7 +15,7 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
     asked = store.meta("configuration")["size"]
     evolutions = store.results.evolution_counts()
     accepted = sum(evolutions.values())
-    kinds = ", ".join(f"{name} {evolutions[name]}" for name in EVOLUTIONS if name in evolutions)
+    kinds = ", ".join(f"{name} {count}" for name, count in evolutions.items())
     documents, chunks = store.corpus_size()
     folder = shlex.quote(str(store.folder))
     lines = [
@@ -40,15 +39,12 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
 
 def shortage(store: RunStore) -> str:
     """Return why a run ended with fewer samples than were asked for."""
-    shares = store.meta("identity")["mix"]
-    accepted = store.results.evolution_counts()
-    missing = [f"{shares[name] - accepted.get(name, 0)} {name}" for name in EVOLUTIONS if name in shares]
-    missing = [text for text in missing if not text.startswith("0 ")]
+    missing = store.meta("configuration")["size"] - sum(store.results.evolution_counts().values())
     reasons = store.results.reasons().items()
     refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
     return (
-        f"all chunks were asked about as often as they bear, and {', '.join(missing)} are missing"
+        f"all chunks were asked about as often as they bear, and {missing} samples are missing"
         f"{f'; refused most: {most}' if most else ''}. More documents or a lower --size would help."
     )
 

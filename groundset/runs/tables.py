@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from groundset.runs.database import Database
 from groundset.runs.schedule import Plan, Verdict
-from programs.types import Outcome, Reject, Sample, StepRecord
+from programs.types import EVOLUTIONS, Outcome, Reject, Sample, StepRecord
 
 Vectors = NDArray[np.float32]
 
@@ -162,10 +162,8 @@ class ResultTable:
 
     def evolution_counts(self) -> dict[str, int]:
         """Return how many samples there are of each evolution."""
-        rows = self._database.execute(
-            "SELECT accepted, count(*) FROM attempts WHERE accepted IS NOT NULL GROUP BY accepted ORDER BY accepted"
-        )
-        return dict(rows)
+        found = dict(self._database.execute("SELECT accepted, count(*) FROM attempts GROUP BY accepted"))
+        return {evolution: found[evolution] for evolution in EVOLUTIONS if evolution in found}
 
     def reject_counts(self) -> dict[str, int]:
         """Return how often each step refused."""

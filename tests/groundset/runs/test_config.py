@@ -1,0 +1,120 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from groundset.errors import InputError
+from groundset.runs.config import RunConfig, make_config, option_name, parse_mix, read_config_file
+
+DOCS = (Path("docs"),)
+
+
+def test_defaults_then_file_then_options(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('documents = ["texts"]\nsize = 5\nmin-length = 10\nmix = "simple=1"\n')
+    config = make_config({"size": 7, "seed": None}, file)
+    assert config.size == 7
+    assert config.min_length == 10
+    assert config.mix == {"simple": 1}
+    assert config.seed == 0
+    assert config.documents == (tmp_path / "texts",)
+
+
+def test_a_former_record_is_a_configuration(tmp_path):
+    former = make_config({"documents": DOCS, "size": 3, "chunk_size": 500, "lm": "own.gguf"}).anchored()
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": former.model_dump(mode="json"), "status": "x"}))
+    assert make_config({}, tmp_path / "run.json") == former
+    assert former.lm == str(Path("own.gguf").absolute())
+
+
+def test_a_mix_may_be_a_table(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('documents = "texts"\n[mix]\nsimple = 1\nreasoning = 0.5\n')
+    assert make_config({}, file).mix == {"simple": 1, "reasoning": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"size": 0}, r"^--size 0: input should be greater than or equal to 1$"),
+        ({"workers": 99}, r"^--workers 99: "),
+        ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form evolution=weight$"),
+        ({"mix": "clever=1"}, r"^--mix clever=1: no evolution is called 'clever'; there are simple, reasoning, cond"),
+        ({"mix": "simple=x"}, r"the weight of simple is not a number: 'x'"),
+        ({"mix": "simple=1,simple=2"}, r"simple is given twice"),
+        ({"mix": "simple=0"}, r"one of them above 0"),
+        ({"mix": "simple=-1"}, r"weights must be 0 or more"),
+        ({"mix": "simple=nan"}, r"weights must be 0 or more"),
+        ({"chunker": "clever"}, r"^--chunker clever: there is no such chunker; choose one of recursive, "),
+        ({"chunk_size": 10, "chunk_overlap": 10}, r"^--chunk-overlap: the overlap \(10\) must be smaller"),
+        ({"chunks": Path("mine.csv")}, r"^--chunks mine.csv: own chunks come in files that end with .jsonl or .parq"),
+        ({"seed": -1}, r"^--seed -1: "),
+        ({"size": 0, "merge": 0}, r"--size 0: .*; --merge 0: "),
+    ],
+)
+def test_a_wrong_option_is_named(given, message):
+    with pytest.raises(InputError, match=message):
+        make_config({"documents": DOCS, **given})
+
+
+def test_documents_or_own_chunks_are_needed():
+    with pytest.raises(InputError, match="no documents were named"):
+        make_config({"documents": ()})
+    assert make_config({"chunks": Path("mine.jsonl")}).sources == (Path("mine.jsonl"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("run.toml", "chunksize = 3", r"there is no option chunksize; did you mean chunk-size\?"),
+        ("run.toml", "size = ", r"not TOML"),
+        ("run.toml", "size = 0", r"run.toml: size 0: "),
+        ("run.toml", "[mix]\nclever = 1", r"no evolution is called 'clever'"),
+        ("run.json", "{", r"not JSON"),
+        ("run.json", "[]", r"holds no options"),
+        ("run.json", '{"configuration": 3}', r"holds no options"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        make_config({"documents": DOCS}, tmp_path / name)
+    assert str(tmp_path / name) in str(caught.value)
+
+
+def test_a_missing_or_binary_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        read_config_file(tmp_path / "none.toml")
+    (tmp_path / "run.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="not TOML"):
+        read_config_file(tmp_path / "run.toml")
+
+
+def test_weights_are_numbers():
+    assert parse_mix(" simple = 50 , reasoning=0.5") == {"simple": 50, "reasoning": 0.5}
+
+
+def test_every_option_of_the_command_is_a_field():
+    import inspect
+
+    from groundset.cli.generate import generate
+
+    options = set(inspect.signature(generate).parameters) - {"docs", "out", "config", "verbose", "quiet"}
+    assert options == set(RunConfig.model_fields) - {"documents"}
+    assert option_name("chunk_size") == "--chunk-size"
+
+
+def test_the_help_of_the_command_tells_the_real_defaults():
+    import inspect
+
+    from groundset.cli.generate import generate
+
+    fields = RunConfig.model_fields
+    for name, parameter in inspect.signature(generate).parameters.items():
+        option = parameter.annotation.__metadata__[0]
+        shown = getattr(option, "show_default", None)
+        if name not in fields or name in ("chunk_size", "chunks"):
+            continue
+        default = fields[name].default
+        expected = ",".join(f"{key}={weight}" for key, weight in default.items()) if name == "mix" else str(default)
+        assert shown == expected, name

@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+from scripted_run import write_documents
+
+from groundset.errors import InputError, RunMismatchError
+from groundset.runs.config import make_config
+from groundset.runs.identity import (
+    ModelName,
+    check_same,
+    hash_sources,
+    identity_digest,
+    identity_of,
+    program_version,
+    with_models,
+)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs", documents=2)
+
+
+def test_only_what_affects_results_counts(docs):
+    first = identity_of(make_config({"documents": (docs,)}))
+    assert first == identity_of(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
+    assert first == identity_of(make_config({"documents": (docs,), "mix": "simple=2,reasoning=1,conditional=1"}))
+    for option, value in {"seed": 1, "size": 21, "mix": "simple=1", "max_rank": 0, "chunk_size": 999}.items():
+        assert first != identity_of(make_config({"documents": (docs,), option: value})), option
+
+
+def test_documents_count_by_name_and_bytes_wherever_they_lie(docs, tmp_path):
+    before = hash_sources((docs,))
+    moved = docs.rename(tmp_path / "moved")
+    assert hash_sources((moved,)) == before
+    (moved / "image.bin").write_bytes(b"\0")
+    assert hash_sources((moved,)) == before, "a file that can become no document"
+    (moved / "doc0.md").write_text("other")
+    assert hash_sources((moved,)) != before
+    with pytest.raises(InputError, match="no such file"):
+        hash_sources((docs,))
+
+
+def test_own_chunks_count(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"doc_id": "a", "contents": "x"}\n')
+    before = hash_sources((file,))
+    file.write_text('{"doc_id": "a", "contents": "y"}\n')
+    assert hash_sources((file,)) != before
+
+
+def test_models_count_by_their_weights(tmp_path):
+    catalogue = with_models({}, lm=ModelName("qwen", "aa"))
+    path = with_models({}, lm=ModelName("/weights/qwen.gguf", "aa"))
+    assert identity_digest(catalogue) == identity_digest(path)
+    check_same(catalogue, path, tmp_path)
+    with pytest.raises(RunMismatchError, match=r"--lm was qwen \(aa\), is other \(bb\)"):
+        check_same(catalogue, with_models({}, lm=ModelName("other", "bb")), tmp_path)
+    with pytest.raises(RunMismatchError, match=r"--lm was a/b, is c/d"):
+        check_same(with_models({}, lm=ModelName("a/b", None)), with_models({}, lm=ModelName("c/d", None)), tmp_path)
+
+
+def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
+    first = identity_of(make_config({"documents": (docs,)}))
+    other = identity_of(make_config({"documents": (docs,), "seed": 4, "size": 8, "chunker": "word"}))
+    with pytest.raises(RunMismatchError) as caught:
+        check_same(first, other, tmp_path)
+    told = str(caught.value)
+    for piece in ("--seed was 0, is 4", "--size was 20, is 8", "--chunker was recursive, is word"):
+        assert piece in told
+    assert "--mix" not in told
+    assert caught.value.exit_code == 2
+    with pytest.raises(RunMismatchError, match=r"--mix was simple=10,reasoning=5,conditional=5, is simple=20,"):
+        check_same(first, identity_of(make_config({"documents": (docs,), "mix": "simple=1"})), tmp_path)
+    with pytest.raises(RunMismatchError, match="groundset itself has changed since"):
+        check_same({**first, "program": "0.0.1+x"}, first, tmp_path)
+
+
+def test_the_program_version_is_stable():
+    assert program_version() == program_version()

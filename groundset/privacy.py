@@ -11,7 +11,7 @@ before they are imported. Whatever the user has set stays as it is.
 | `HF_HUB_DISABLE_UPDATE_CHECK` | the Hub client asking PyPI whether there is a newer version of it |
 | `LITELLM_LOCAL_MODEL_COST_MAP` | DSPy and LiteLLM downloading a price list; the one they carry is used |
 | `TOKENIZERS_PARALLELISM` | no report, but threads that fight the language model for the cores |
-| `OMP_WAIT_POLICY` | no report either: waiting threads that spin; beside another busy process they cost a factor of 50 |
+| `OMP_WAIT_POLICY` | threads that spin while they wait, which starve beside another busy process |
 | `HF_HUB_OFFLINE` | every request to the Hugging Face Hub, unless the Hub was asked for |
 
 The Hub is asked for with `GROUNDSET_HUB=1`, or with `--hub` where a command has it.

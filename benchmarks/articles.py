@@ -1,8 +1,9 @@
 """Measure a run on real documents: seconds, calls and tokens for each accepted sample, and peak memory.
 
-    python benchmarks/articles.py DOCS --out RUN [--size N] [--lm NAME] [--candidates N]
+    python benchmarks/articles.py [DOCS] [--out RUN] [--size N] [--lm NAME] [--candidates N]
 
-The run folder stays, so that its samples can be read (`groundset show RUN`).
+Without DOCS the sample documents are measured. The run folder stays, so that its samples can be read
+(`groundset show RUN`).
 """
 
 import argparse
@@ -23,8 +24,8 @@ from groundset.runs.progress import Progress  # noqa: E402
 def main() -> None:
     """Run once and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("docs", nargs="+", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("docs", nargs="*", type=Path, default=[Path("data/samples")])
+    parser.add_argument("--out", type=Path, default=Path(f"out/bench-{time.strftime('%Y%m%d-%H%M%S')}"))
     parser.add_argument("--size", type=int, default=20)
     parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
     parser.add_argument("--candidates", type=int, default=3)

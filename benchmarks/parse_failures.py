@@ -1,6 +1,6 @@
 """Count completions that cannot be parsed, over many calls of every generator step on real text.
 
-    python benchmarks/parse_failures.py DOCS [--lm NAME] [--calls N]
+    python benchmarks/parse_failures.py [DOCS] [--lm NAME] [--calls N]
 
 A failure is an exception, or a value that has not the type of its field. Empty values are counted too: they
 parse, and the steps refuse them.
@@ -49,7 +49,7 @@ def inputs(docs: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
 def main() -> None:
     """Print one row for each step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("docs", nargs="+")
+    parser.add_argument("docs", nargs="*", default=["data/samples"])
     parser.add_argument("--lm", default="smollm2-135m")
     parser.add_argument("--calls", type=int, default=200)
     arguments = parser.parse_args()

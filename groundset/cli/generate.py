@@ -1,5 +1,7 @@
 """`groundset generate`: documents in, an evaluation set out."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -123,5 +125,10 @@ def generate(
         for line in result.summary:
             typer.echo(line)
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
+    if not result.has_ended:
+        # The runtime would crash if it were taken apart in the middle of a call.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
     if status:
         raise typer.Exit(status)

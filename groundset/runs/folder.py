@@ -7,6 +7,7 @@ from filelock import FileLock, Timeout
 
 from groundset.errors import InputError, RunError
 from groundset.exports.files import is_leftover
+from groundset.runs.database import Database
 
 _DATABASE = "run.sqlite"
 _LOCK = ".lock"
@@ -29,15 +30,29 @@ def holds_run(folder: Path) -> bool:
         if not folder.is_dir():
             raise InputError(f"--out {folder}: is a file, not a folder")
         names = sorted(path.name for path in folder.iterdir())
-        begun = _DATABASE in names and database_path(folder).stat().st_size > 0
     except OSError as error:
         raise InputError(f"--out {folder}: {error.strerror or error}") from error
+    begun = _DATABASE in names and _has_tables(database_path(folder))
     foreign = [name for name in names if not (name.startswith((_DATABASE, _LOCK)) or is_leftover(name))]
     if foreign and not begun:
         raise InputError(
             f"--out {folder}: holds other files ({', '.join(foreign[:3])}) and no run; name an empty or a new folder"
         )
     return begun
+
+
+def _has_tables(path: Path) -> bool:
+    """Say whether a database holds anything; a process that is killed while it begins a run leaves an empty one."""
+    try:
+        database = Database(path, read_only=True)
+    except RunError:
+        return True  # whatever is wrong with it, opening it will tell
+    try:
+        return bool(database.execute("SELECT 1 FROM sqlite_master"))
+    except RunError:
+        return True
+    finally:
+        database.close()
 
 
 class FolderLock:

@@ -26,12 +26,17 @@ _NAMED_FILES = 20
 
 
 class RunResult(NamedTuple):
-    """How a run ended; ``signal`` is the one that interrupted it."""
+    """How a run ended.
+
+    ``signal`` is the one that interrupted it. Without ``has_ended`` a language model call is still running in a
+    thread that nobody waited for; a process should then leave without taking itself apart.
+    """
 
     ending: Ending
     files: RunFiles
     summary: list[str]
-    signal: int | None
+    signal: int | None = None
+    has_ended: bool = True
 
 
 class _Parts(NamedTuple):
@@ -77,7 +82,7 @@ def run_generation(
         if store is not None:
             check_same(store.meta("identity"), identity, out)
             if sum(store.results.evolution_counts().values()) == config.size:
-                return _end(store, "complete", stop)
+                return _end(store, "complete")
         parts = _open_parts(
             config, identity, store, progress, stack, journal, verbose, (open_lm, load_embedder, open_critic)
         )
@@ -104,7 +109,8 @@ def run_generation(
                     write_files(store, "failed", str(error))
                 progress.note("What was done so far is stored; the same command goes on from there.")
                 raise
-        return _end(store, ending, stop)
+        result = _end(store, ending)
+        return result._replace(signal=stop.signal if ending == "interrupted" else None, has_ended=engine.has_ended)
 
 
 def _check_names(config: RunConfig) -> None:
@@ -224,9 +230,7 @@ def _engine(
     return engine
 
 
-def _end(store: RunStore, ending: Ending, stop: Stop) -> RunResult:
+def _end(store: RunStore, ending: Ending) -> RunResult:
     reason = shortage(store) if ending == "short" else None
     files = write_files(store, ending, reason)
-    return RunResult(
-        ending, files, summarise(store, files, ending, reason), stop.signal if ending == "interrupted" else None
-    )
+    return RunResult(ending, files, summarise(store, files, ending, reason))

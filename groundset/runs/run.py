@@ -21,7 +21,9 @@ from programs.types import Attempt, Chunk, Observer, Outcome, Recipe, StepRecord
 
 Ending = Literal["complete", "short", "interrupted"]
 
-GRACE_SECONDS = 5.0
+# How long a run waits at its end for calls in flight: not long if somebody waits for it to stop.
+GRACE_SECONDS = 60.0
+HASTY_GRACE_SECONDS = 5.0
 _TICK_SECONDS = 0.5
 
 
@@ -67,7 +69,11 @@ class Clock:
 
 
 class RunEngine:
-    """Makes attempts until enough samples are accepted, the chunks are used up or somebody asks to stop."""
+    """Makes attempts until enough samples are accepted, the chunks are used up or somebody asks to stop.
+
+    Attributes:
+        has_ended: whether no call is running any more; False after a stop that did not wait for a slow one.
+    """
 
     def __init__(
         self, store: RunStore, schedule: Schedule, decider: Decider, work: Work, watcher: Watcher, stop: Stop
@@ -83,6 +89,7 @@ class RunEngine:
         self._running: dict[int, tuple[Attempt, Future[Outcome]]] = {}
         self._failures: list[type[BaseException]] = []
         self._clock = Clock(store)
+        self.has_ended = True
 
     def restore(self) -> None:
         """Follow the decisions of earlier processes, so that the next attempt is the first one without any."""
@@ -214,5 +221,7 @@ class RunEngine:
 
     def _end_attempts(self) -> None:
         """Let attempts in flight end after their running calls, and wait a little for that."""
+        grace = HASTY_GRACE_SECONDS if self._stop.asked else GRACE_SECONDS
         self._stop.ask()
-        wait([future for _, future in self._running.values()], GRACE_SECONDS)
+        futures = [future for _, future in self._running.values()]
+        self.has_ended = not wait(futures, grace).not_done

@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Protocol
@@ -85,7 +85,7 @@ class StoppableJournal:
 
 
 @contextmanager
-def stopping_on_signals(stop: Stop, say: Any) -> Iterator[None]:
+def stopping_on_signals(stop: Stop, say: Callable[[str], None]) -> Iterator[None]:
     """Let the first Ctrl-C (or SIGTERM) ask the run to stop, and a second one quit hard.
 
     Outside the main thread signals are left alone.

@@ -145,9 +145,9 @@ class RunStore:
             [(application,)] = self._database.execute("PRAGMA application_id")
             [(version,)] = self._database.execute("PRAGMA user_version")
             if application != _APPLICATION:
-                raise RunError(f"{self._database.path} was not made by groundset.")
+                raise InputError(f"{self._database.path} was not made by groundset.")
             if version != _VERSION:
-                raise RunError(f"{self._database.path} was made by another version of groundset.")
+                raise InputError(f"{self._database.path} was made by another version of groundset.")
         except BaseException:
             self.close()
             raise

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import scripted_run
 from scripted_run import ScriptedEngine, generate, write_documents
 
 from groundset.errors import GroundsetError, InputError, RunMismatchError
+from groundset.runs.store import RunStore
 
 SCRIPT = Path(scripted_run.__file__)
 
@@ -30,6 +32,12 @@ def samples(out: Path) -> str:
 
 def calls(log: Path) -> Counter[str]:
     return Counter(log.read_text().split()) if log.exists() else Counter()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
 
 
 @pytest.fixture
@@ -68,6 +76,43 @@ def test_killed_at_any_moment_gives_the_same_samples_and_repeats_no_finished_cal
     assert set(calls(log)) >= set(calls(whole_log))
 
 
+def test_killed_among_several_workers_repeats_no_call_that_the_journal_holds(docs: Path, tmp_path: Path) -> None:
+    generate(docs, tmp_path / "whole")
+    out, log = tmp_path / "killed", tmp_path / "calls"
+    chance = random.Random(2)
+    for _ in range(3):
+        before = sum(calls(log).values())
+        process = start(docs, out, log, seconds=0.03, workers=3)
+        wait_until(lambda before=before: sum(calls(log).values()) >= before + 4)
+        time.sleep(chance.random() * 0.1)
+        process.kill()
+        process.communicate()
+        with RunStore.read(out) as store:
+            kept = {digest for digest in calls(log) if store.calls.get(digest) is not None}
+        made = calls(log)
+        assert kept
+        process = start(docs, out, log, seconds=0.03, workers=3)
+        wait_until(lambda made=made: calls(log).total() >= made.total() + 3)
+        process.kill()
+        process.communicate()
+        assert not (calls(log) - made).keys() & kept
+    assert generate(docs, out, ScriptedEngine(log), workers=3).ending == "complete"
+    assert samples(out) == samples(tmp_path / "whole")
+
+
+def test_killed_while_it_begins_the_run_begins_again(docs: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    for pause in (0.0, 0.004):
+        process = start(docs, out, log, seconds=0.5)
+        wait_until((out / "run.sqlite").exists)
+        time.sleep(pause)
+        process.kill()
+        process.communicate()
+    generate(docs, tmp_path / "whole")
+    assert generate(docs, out).ending == "complete"
+    assert samples(out) == samples(tmp_path / "whole")
+
+
 @pytest.mark.parametrize("workers", [2, 5])
 def test_the_number_of_workers_does_not_change_the_samples(docs: Path, tmp_path: Path, workers: int) -> None:
     generate(docs, tmp_path / "one", workers=1)
@@ -103,6 +148,29 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(docs: Path, tmp_path: Path) 
     assert "same command" in stdout
     assert json.loads((out / "run.json").read_text())["status"] == "interrupted"
     assert generate(docs, out, ScriptedEngine(log)).ending == "complete"
+
+
+def test_a_second_ctrl_c_quits_at_once(docs: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    process = start(docs, out, log, seconds=60)
+    wait_until(lambda: bool(calls(log)))
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=3)
+    assert process.returncode == 130
+    assert generate(docs, out).ending == "complete"
+
+
+def test_termination_stops_as_cleanly(docs: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    process = start(docs, out, log, seconds=0.05)
+    wait_until(lambda: bool(calls(log)))
+    process.terminate()
+    stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == 143
+    assert stdout.startswith("interrupted")
 
 
 def test_another_configuration_and_a_foreign_folder_are_refused(docs: Path, tmp_path: Path) -> None:

@@ -152,9 +152,7 @@ def test_a_begun_folder_is_not_begun_again(tmp_path):
 
 def test_a_begin_that_failed_leaves_no_run(tmp_path):
     with pytest.raises(RunError, match="UNIQUE"):
-        RunStore.create(
-            tmp_path / "run", meta={}, documents=[DOCUMENT, DOCUMENT], chunks=CHUNKS, vectors=VECTORS
-        )
+        RunStore.create(tmp_path / "run", meta={}, documents=[DOCUMENT, DOCUMENT], chunks=CHUNKS, vectors=VECTORS)
     assert not holds_run(tmp_path / "run")
     create(tmp_path / "run").close()
     assert holds_run(tmp_path / "run")
@@ -183,7 +181,7 @@ def test_another_programs_database_is_left_alone(tmp_path):
     with closing(sqlite3.connect(tmp_path / "run" / "run.sqlite")) as connection:
         connection.execute("CREATE TABLE mine (x)")
         connection.commit()
-    with pytest.raises(RunError, match="was not made by groundset"):
+    with pytest.raises(InputError, match="was not made by groundset"):
         RunStore.open(tmp_path / "run")
 
 

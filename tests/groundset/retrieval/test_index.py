@@ -1,0 +1,86 @@
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundset.retrieval.index import ChunkIndex
+from programs.types import Chunk
+
+
+def chunk(number: int) -> Chunk:
+    text = f"text {number}"
+    return Chunk(chunk_id=f"c{number}", doc_id="d", path="d", title="D", start=0, end=len(text), text=text)
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def encode_angle(texts):
+    angles = [float(text) for text in texts]
+    return unit(np.asarray([[np.cos(angle), np.sin(angle)] for angle in angles]))
+
+
+def index_of_angles(*angles: float, depth: int = 50) -> ChunkIndex:
+    return ChunkIndex(
+        [chunk(number) for number in range(len(angles))], encode_angle(map(str, angles)), encode_angle, depth=depth
+    )
+
+
+def test_hits_come_the_most_similar_first():
+    hits = index_of_angles(1.0, 0.0, 0.5).search("0.1", 2)
+    assert [hit.chunk_id for hit in hits] == ["c1", "c2"]
+    assert hits[0].text == "text 1"
+    assert hits[0].similarity == pytest.approx(np.cos(0.1), abs=1e-6)
+
+
+def test_rank_is_that_of_the_best_relevant_chunk():
+    index = index_of_angles(1.0, 0.0, 0.5)
+    first = index.rank("0.1", ("c1",))
+    assert (first.rank, first.score, first.retrieved_id, first.retrieved_content) == (1, 1, "c1", "text 1")
+    later = index.rank("0.1", ("c0", "c2"))
+    assert (later.rank, later.score, later.retrieved_id) == (2, 0, "c1")
+    assert index.rank("0.1", ("elsewhere",)).rank is None
+
+
+def test_beyond_the_depth_there_is_no_rank():
+    index = index_of_angles(*np.linspace(0, 1, 20), depth=5)
+    assert index.rank("0", ("c4",)).rank == 5
+    assert index.rank("0", ("c5",)).rank is None
+
+
+@given(st.integers(1, 40), st.integers(0, 1000))
+def test_faiss_agrees_with_numpy(count, seed):
+    rng = np.random.default_rng(seed)
+    vectors = unit(rng.normal(size=(count, 8)))
+    query = unit(rng.normal(size=(1, 8)))
+    index = ChunkIndex([chunk(number) for number in range(count)], vectors, lambda texts: query)
+    expected = [f"c{number}" for number in np.argsort(-(vectors @ query[0]))]
+    assert [hit.chunk_id for hit in index.search("any")] == expected
+
+
+def test_threads_may_share_an_index():
+    rng = np.random.default_rng(0)
+    vectors = unit(rng.normal(size=(500, 32)))
+    index = ChunkIndex(
+        [chunk(number) for number in range(500)], vectors, lambda texts: vectors[[int(text) for text in texts]]
+    )
+    wrong: list[int] = []
+
+    def work(start: int) -> None:
+        wrong.extend(n for n in range(start, 500, 8) if index.rank(str(n), (f"c{n}",)).rank != 1)
+
+    threads = [threading.Thread(target=work, args=(start,)) for start in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("chunks", "shape"), [(0, (0, 4)), (2, (1, 4)), (1, (4,))])
+def test_vectors_must_match_the_chunks(chunks, shape):
+    with pytest.raises(ValueError, match="chunks and vectors of shape"):
+        ChunkIndex([chunk(number) for number in range(chunks)], np.zeros(shape, dtype=np.float32), encode_angle)

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from groundset.runs.decide import Decider, make_sample
+from programs.types import Attempt, Chunk, Draft, Evolution, Outcome, Reject, Retrieval
+
+CHUNK = Chunk(
+    chunk_id="d-0",
+    doc_id="d",
+    path="d.md",
+    title="Harbour",
+    start=0,
+    end=5,
+    text="The old lighthouse at the harbour was built in 1910 by the city and its merchants.",
+)
+ATTEMPT = Attempt(number=3, chunk=CHUNK, evolution="reasoning", round=0, seed=9)
+
+
+def draft(question: str, evolution: Evolution = "reasoning") -> Draft:
+    return Draft(
+        question=question,
+        answer="1910",
+        evolution=evolution,
+        contexts=(CHUNK,),
+        retrieval=Retrieval(rank=1, retrieved_id="d-0", retrieved_content="x", score=1),
+        probability=0.75,
+        metadata={"focus": "x"},
+    )
+
+
+@pytest.fixture
+def decider() -> Decider:
+    rng = np.random.default_rng(0)
+
+    def encode(texts):
+        rows = rng.normal(size=(len(texts), 64)).astype(np.float32)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    return Decider({"simple": 1, "reasoning": 1, "conditional": 0}, encode)
+
+
+def test_the_draft_comes_before_its_seed(decider):
+    decision = decider.decide(ATTEMPT, Outcome(draft=draft("Evolved?"), fallback=draft("Seed?", "simple")))
+    assert decision.verdict == ("reasoning", False)
+    assert decision.sample is not None
+    assert decision.sample.question == "Evolved?"
+    assert not decider.is_full
+
+
+def test_the_seed_is_taken_where_the_draft_repeats_a_question(decider):
+    decider.decide(ATTEMPT, Outcome(draft=draft("Asked?", "simple")))
+    decision = decider.decide(ATTEMPT, Outcome(draft=draft("asked"), fallback=draft("Seed?", "simple")))
+    assert [reject.step for reject in decision.rejects] == ["duplicate", "mix"]
+    assert decision.rejects[0].reason.startswith("repeats an accepted question: 'Asked?'")
+    assert decision.rejects[0].probability == 0.75
+    assert decision.sample is None
+    full = decider.decide(ATTEMPT, Outcome(draft=draft("Evolved?"), exhausted=True))
+    assert full.verdict == ("reasoning", True)
+    assert decider.is_full
+
+
+def test_after_the_first_round_the_size_counts_for_more_than_the_mix(decider):
+    conditional = Outcome(draft=draft("Condition?", "conditional"))
+    assert decider.decide(ATTEMPT, conditional).rejects[0].step == "mix"
+    later = ATTEMPT.model_copy(update={"round": 1})
+    assert decider.decide(later, conditional).verdict.accepted == "conditional"
+
+
+def test_rejects_of_the_program_come_first(decider):
+    reject = Reject(step="judge", reason="not clear", chunk_id="d-0")
+    assert decider.decide(ATTEMPT, Outcome(rejects=(reject,))).rejects == (reject,)
+
+
+def test_a_sample_tells_where_it_comes_from():
+    sample = make_sample(ATTEMPT, draft("Evolved?"))
+    assert sample.id == make_sample(ATTEMPT, draft("Evolved?")).id
+    assert sample.id != make_sample(ATTEMPT, draft("Other?")).id
+    assert sample.language == "en"
+    assert sample.retrieval_gt == (("d-0",),)
+    assert sample.metadata == {"focus": "x", "attempt": 3, "round": 0, "seed": 9}
+
+
+def test_an_earlier_process_counts(decider):
+    sample = make_sample(ATTEMPT, draft("Evolved?"))
+    decider.restore([(sample, np.ones(64, dtype=np.float32) / 8)])
+    assert decider.accepted == {"reasoning": 1}
+    again = decider.decide(ATTEMPT, Outcome(draft=draft("evolved", "simple")))
+    assert [reject.step for reject in again.rejects] == ["duplicate"]

@@ -1,0 +1,151 @@
+"""`groundset generate` from its options to its exit status."""
+
+import functools
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from scripted_run import Critic, Encoder, ScriptedEngine, lm_opener, recipe_builder, write_documents
+
+from groundset import cli
+from groundset.runs import generation
+from groundset.runs.store import RunStore
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command in this process, with scripted models."""
+    scripted = functools.partial(
+        generation.run_generation,
+        open_lm=lm_opener(ScriptedEngine()),
+        load_embedder=Encoder,
+        open_critic=lambda spec, **parts: Critic(),
+        build_recipe=recipe_builder(),
+    )
+    monkeypatch.setattr(generation, "run_generation", scripted)
+    monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
+
+    def run(*arguments: object) -> Ran:
+        with pytest.raises(SystemExit) as leaving:
+            cli.main(["generate", *map(str, arguments)])
+        captured = capsys.readouterr()
+        return Ran(leaving.value.code, captured.out, captured.err)
+
+    return run
+
+
+SMALL = ("--size", 8, "--chunk-size", 300, "--min-length", 50)
+
+
+def test_all_samples_made(run, docs, tmp_path):
+    ran = run(docs, "--out", tmp_path / "run", *SMALL)
+    assert ran.status == 0, ran.err
+    assert "Kept 8 of 8 samples (simple 4, reasoning 2, conditional 2)" in ran.out
+    assert "Refused" in ran.out
+    assert "not independent" in ran.out
+    assert f"groundset show {tmp_path / 'run'}" in ran.out
+    assert "20 chunks from 5 documents" in ran.err
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names - {".lock"} == {"run.sqlite", "run.json", "samples.jsonl", "rejects.jsonl"}
+    show = run_show(tmp_path / "run")
+    assert "What is" in show
+
+
+def run_show(folder: Path) -> str:
+    import subprocess
+    import sys
+
+    script = "from groundset.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "show", str(folder)], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+def test_fewer_than_asked(run, docs, tmp_path):
+    ran = run(docs, "--out", tmp_path / "run", *SMALL[2:], "--size", 500)
+    assert ran.status == 3
+    assert "samples are missing; refused most: judge: not independent (" in ran.out
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "short"
+    again = run(docs, "--out", tmp_path / "run", *SMALL[2:], "--size", 500)
+    assert again.status == 3
+
+
+def test_quiet_means_silent(run, docs, tmp_path):
+    ran = run(docs, "--out", tmp_path / "run", "--quiet", *SMALL)
+    assert ran == (0, "", "")
+
+
+def test_the_record_of_a_run_makes_it_again(run, docs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("docs", "--out", "one", *SMALL).status == 0
+    monkeypatch.chdir(docs)
+    assert run("--config", tmp_path / "one" / "run.json", "--out", tmp_path / "two").status == 0
+    assert (tmp_path / "one" / "samples.jsonl").read_text() == (tmp_path / "two" / "samples.jsonl").read_text()
+    # The same record is also the way to go on with a run that was stopped.
+    assert run("--config", tmp_path / "one" / "run.json", "--out", tmp_path / "one").status == 0
+
+
+def test_own_chunks_are_taken_as_they_are(run, tmp_path):
+    file = tmp_path / "mine.jsonl"
+    rows = ({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."} for n in range(9))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = run("--chunks", file, "--out", tmp_path / "run", "--size", 3)
+    assert ran.status == 0, ran.err
+    with RunStore.read(tmp_path / "run") as store:
+        assert [chunk.chunk_id for chunk in store.chunks()] == [f"c{n}" for n in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no documents were named"),
+        (("none.md",), "no such file or folder: none.md"),
+        (("{docs}", "--size", "0"), "--size 0"),
+        (("{docs}", "--mix", "clever=1"), "no evolution is called 'clever'"),
+        (("{docs}", "--recipe", "clever"), "--recipe clever: no such recipe; choose one of evolved"),
+        (("{docs}", "--critic", "clever"), "--critic clever: no such critic"),
+        (("{docs}", "--chunker", "clever"), "clever"),
+        (("{docs}", "--config", "none.toml"), "--config none.toml"),
+        (("{empty}",), "no documents found"),
+        (("{docs}", "--min-length", "9999"), "no chunk is left"),
+    ],
+)
+def test_wrong_input_is_one_line_and_leaves_nothing(run, docs, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    filled = [argument.format(docs=docs, empty=tmp_path / "empty") for argument in arguments]
+    ran = run(*filled, "--out", tmp_path / "run")
+    assert ran.status == 2
+    assert message in ran.err
+    assert ran.err.startswith("groundset: error: ")
+    assert ran.err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_folder_is_needed(run, docs):
+    ran = run(docs)
+    assert ran.status == 2
+    assert "--out" in ran.err
+
+
+def test_a_run_begun_otherwise_is_refused_before_anything_is_loaded(run, docs, tmp_path, monkeypatch):
+    assert run(docs, "--out", tmp_path / "run", *SMALL).status == 0
+    before = (tmp_path / "run" / "run.json").read_bytes()
+    ran = run(docs, "--out", tmp_path / "run", *SMALL, "--seed", 5, "--candidates", 9)
+    assert ran.status == 2
+    assert "--seed was 0, is 5; --candidates was 3, is 9" in ran.err
+    assert ran.err.count("\n") == 1
+    assert (tmp_path / "run" / "run.json").read_bytes() == before

@@ -1,0 +1,63 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from groundset.runs import progress as progress_module
+from groundset.runs.decide import Decision
+from groundset.runs.progress import Progress, duration
+from groundset.runs.schedule import Verdict
+from programs.types import Reject, StepRecord
+
+USAGE = {"calls": 1234, "prompt_tokens": 50_000, "evaluated_tokens": 20_000, "completion_tokens": 900}
+REFUSED = Decision(Verdict(None, False), None, None, (Reject(step="judge", reason="x", chunk_id="c"),))
+
+
+def started(*, terminal: bool, quiet: bool = False) -> tuple[Progress, io.StringIO]:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=terminal, quiet=quiet, width=100)
+    progress = Progress(console=console)
+    counts = {"judge": {"tried": 5, "refused": 1}}
+    progress.start(asked=8, accepted=2, attempts=4, counts=counts, usage=lambda: USAGE)
+    return progress, stream
+
+
+def test_lines_come_now_and_then_where_there_is_no_terminal(monkeypatch):
+    progress, stream = started(terminal=False)
+    progress.tick()
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    progress.decided(REFUSED)
+    progress.tick()
+    progress.stop()
+    line = stream.getvalue()
+    assert line.startswith(
+        "2 of 8 samples, 5 attempts; 1,234 calls, 50,000 tokens read (20,000 evaluated), 900 written"
+    )
+    assert "left" not in line, "nothing was accepted since this process began"
+
+
+def test_a_terminal_shows_the_yield_of_each_step():
+    progress, stream = started(terminal=True)
+    progress.step(StepRecord(step="judge"))
+    progress.step(StepRecord(step="[bold]odd[/bold]"))
+    progress.decided(REFUSED)
+    with progress:
+        progress.note("[red]as it is[/red]")
+    shown = stream.getvalue()
+    for piece in ("2 of 8 samples", "judge", "67%", "[bold]odd[/bold]", "1,234 calls", "[red]as it is[/red]"):
+        assert piece in shown
+
+
+def test_quiet_says_nothing(monkeypatch):
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    progress, stream = started(terminal=True, quiet=True)
+    progress.note("x")
+    progress.tick()
+    progress.stop()
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")])
+def test_durations(seconds, text):
+    assert duration(seconds) == text

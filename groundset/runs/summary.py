@@ -57,8 +57,8 @@ def _refused(store: RunStore) -> str:
     steps = sorted(reasons.items(), key=lambda item: -item[1].total())
     told = []
     for step, found in steps:
-        main = ", ".join(f"{reason} {count}" for reason, count in found.most_common(_REASONS))
-        told.append(f"{step} {found.total()} ({main})")
+        main = ", ".join(f"{count} {reason}" for reason, count in found.most_common(_REASONS))
+        told.append(f"{found.total()} {step} ({main})")
     return f"Refused {total}: {'; '.join(told)}."
 
 

@@ -33,7 +33,12 @@ class LogprobCritic:
         Raises:
             ModelError: if the server returns no log-probabilities.
         """
-        return {name: self._decide(state, question, self._lm) for name, question in questions.items()}
+        answers = {}
+        for name, question in questions.items():
+            labels, keys = _labels(question)
+            response = self._lm(self._request(state, question, labels))
+            answers[name] = _evidence(question, keys, self._masses(response, labels))
+        return answers
 
     async def acall(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the same, asynchronously."""
@@ -43,11 +48,6 @@ class LogprobCritic:
             response = await self._lm.acall(self._request(state, question, labels))
             answers[name] = _evidence(question, keys, self._masses(response, labels))
         return answers
-
-    def _decide(self, state: Mapping[str, Any], question: Mapping[str, Any], lm: Any) -> dict[str, Any]:
-        labels, keys = _labels(question)
-        response = lm(self._request(state, question, labels))
-        return _evidence(question, keys, self._masses(response, labels))
 
     def _request(self, state: Mapping[str, Any], question: Mapping[str, Any], labels: Sequence[str]) -> Request:
         turns: list[Message] = []

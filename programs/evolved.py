@@ -178,7 +178,7 @@ class Evolved(dspy.Module):
         """Check the round trip, answer the question, check the answer, and return the draft that passed."""
         question, number, rank = candidate.question, candidate.number, candidate.retrieval.rank
         if self.max_rank and (rank is None or rank > self.max_rank):
-            place = "not found" if rank is None else f"at rank {rank}"
+            place = "not found" if rank is None else f"too far: rank {rank}"
             work.refuse("retrieval", f"source chunk {place}", question=question)
             return None
         answer = self._answer(work, candidate)

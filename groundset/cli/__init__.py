@@ -21,6 +21,7 @@ from typer.core import TyperGroup
 
 from groundset import __version__, privacy
 from groundset.errors import GroundsetError
+from optimizers.errors import OptimizerError
 
 _PROGRAM = "groundset"
 _BROKEN_PIPE = 141
@@ -46,7 +47,7 @@ def build_app() -> typer.Typer:
     Command modules are imported here; they import torch, DSPy and their like only when they run, so that
     `--help` is instant.
     """
-    from groundset.cli import models
+    from groundset.cli import labels, models
     from groundset.cli.chunk import chunk
     from groundset.cli.export import export
     from groundset.cli.generate import generate
@@ -68,6 +69,7 @@ def build_app() -> typer.Typer:
     for command in (generate, chunk, judge, show, export):
         app.command()(command)
     app.add_typer(models.app, name="models")
+    app.add_typer(labels.app, name="labels")
     return app
 
 
@@ -110,7 +112,7 @@ def _run(arguments: list[str]) -> int:
         raise
     except typer.Abort:
         return _fail("aborted", 1)
-    except (GroundsetError, typer.TyperException) as error:
+    except (GroundsetError, OptimizerError, typer.TyperException) as error:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
         return _fail(message, error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked

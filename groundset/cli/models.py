@@ -3,9 +3,8 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from groundset.cli.tables import print_table
 from groundset.models.cache import is_cached
 from groundset.models.catalogue import CATALOGUE, get_entry
 from groundset.models.progress import human_size
@@ -34,16 +33,7 @@ def list_models() -> None:
         )
         for entry in CATALOGUE.values()
     ]
-    console = Console()
-    if console.is_terminal:
-        table = Table(*_HEADINGS)
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-        return
-    widths = [max(len(row[column]) for row in (_HEADINGS, *rows)) for column in range(len(_HEADINGS))]
-    for row in (_HEADINGS, *rows):
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print_table(_HEADINGS, rows)
 
 
 @app.command("pull")

@@ -5,11 +5,7 @@ from collections import Counter
 
 from programs.evidence.text import CAPITALISED, sentences, share
 from programs.language import language_of
-from programs.words import (
-    content_words,
-    numbers,
-    tokens,
-)
+from programs.words import content_words, numbers, tokens
 
 _KINDS: tuple[tuple[str, str], ...] = (
     (

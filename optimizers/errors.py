@@ -1,0 +1,19 @@
+"""What the optimizers raise on purpose; the application turns it into one line and exit status 2."""
+
+
+class OptimizerError(Exception):
+    """Base of the errors of this package; the message is one clear line that names the mend."""
+
+    exit_code = 2
+
+
+class LabelError(OptimizerError):
+    """A label file cannot be read or breaks a rule; the message names the file and the line."""
+
+
+class LeakError(OptimizerError):
+    """A row of the test split was about to be trained on."""
+
+
+class PromiseError(OptimizerError):
+    """The labels cannot support the precision that was asked for."""

@@ -1,0 +1,217 @@
+"""Labels: chunks and question-chunk pairs that a person called good or bad, with the reason."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from optimizers.errors import LabelError, LeakError
+
+Split = Literal["train", "dev", "test"]
+ChunkReason = Literal["ok", "citation", "metadata", "boilerplate", "not_self_contained", "too_thin"]
+QuestionReason = Literal[
+    "ok", "context_reference", "vague", "unanswerable", "wrong_premise", "malformed", "conjoined"
+]
+_DEV, _TEST = 20, 20  # of a hundred documents whose rows name no split
+
+
+class LabelledAnswer(BaseModel):
+    """An answer to a question, itself called correct, incomplete or unsupported."""
+
+    model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
+
+    text: str = Field(min_length=1)
+    label: Literal["correct", "incomplete", "unsupported"]
+
+
+class _Label(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str = Field(min_length=1)
+    document: str = Field(min_length=1)
+    label: Literal["good", "bad"]
+    explanation: str = ""
+    split: Split
+    annotation_pass: int = Field(default=1, ge=1)
+    language: str = "en"
+
+    @property
+    def good(self) -> bool:
+        """Say whether the label is good."""
+        return self.label == "good"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _assign_split(cls, row: Any) -> Any:
+        """Put a document whose rows name no split into one by the hash of its name."""
+        if isinstance(row, dict) and row.get("split") is None and isinstance(row.get("document"), str):
+            return {**row, "split": split_of(row["document"])}
+        return row
+
+    @model_validator(mode="after")
+    def _reason_fits(self) -> Self:
+        reason = getattr(self, "reason", None)
+        if (reason == "ok") != self.good:
+            raise ValueError(f"label {self.label} does not go with reason {reason}")
+        return self
+
+
+class ChunkLabel(_Label):
+    """A chunk called good or bad: ``text`` alone was judged; ``topic`` is its title and headings in one line."""
+
+    text: str = Field(min_length=1)
+    reason: ChunkReason
+    topic: str = ""
+
+
+class QuestionLabel(_Label):
+    """A question called good or bad for its ``passage``; ``origin`` tells who wrote it: a person or a model."""
+
+    question: str = Field(min_length=1)
+    passage: str = Field(min_length=1)
+    reason: QuestionReason
+    topic: str = ""
+    answer: LabelledAnswer | None = None
+    origin: str = "written"
+
+
+Label = ChunkLabel | QuestionLabel
+
+
+class Problem(NamedTuple):
+    """What is wrong with a label file; ``line`` counts from 1, 0 for the file as a whole."""
+
+    file: Path
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        """Return one line that names the place."""
+        place = f", line {self.line}" if self.line else ""
+        return f"{self.file}{place}: {self.message}"
+
+
+def split_of(document: str) -> Split:
+    """Return the split of a document: 60 % train, 20 % dev, 20 % test, by the SHA-256 of its name."""
+    place = int.from_bytes(hashlib.sha256(document.encode()).digest()[:4]) % 100
+    return "test" if place < _TEST else "dev" if place < _TEST + _DEV else "train"
+
+
+def read_chunk_labels(files: Sequence[Path]) -> list[ChunkLabel]:
+    """Return the chunk labels of several files, one for each id: the lowest annotation pass.
+
+    Raises:
+        LabelError: a file cannot be read, breaks a rule or holds questions.
+    """
+    return [label for label in _read(files) if isinstance(label, ChunkLabel) or _wrong_kind(files, "chunks")]
+
+
+def read_question_labels(files: Sequence[Path]) -> list[QuestionLabel]:
+    """Return the question labels of several files, one for each id: the lowest annotation pass.
+
+    Raises:
+        LabelError: a file cannot be read, breaks a rule or holds chunks.
+    """
+    return [label for label in _read(files) if isinstance(label, QuestionLabel) or _wrong_kind(files, "questions")]
+
+
+def check(files: Sequence[Path]) -> list[Problem]:
+    """Return everything that is wrong with label files: rows, repeated ids, documents in two splits.
+
+    Raises:
+        LabelError: a file cannot be read at all.
+    """
+    problems: list[Problem] = []
+    list(_labels(files, problems))
+    return problems
+
+
+def read_all(files: Sequence[Path]) -> list[Label]:
+    """Return the labels of all files and annotation passes, in their order.
+
+    Raises:
+        LabelError: the first problem of the files.
+    """
+    problems: list[Problem] = []
+    labels = list(_labels(files, problems))
+    if problems:
+        raise LabelError(f"{problems[0]} (groundset labels check names all {len(problems)})")
+    return labels
+
+
+def refuse_test_rows(labels: Iterable[Label]) -> None:
+    """Raise if labels that are about to be trained on hold a row of the test split.
+
+    Raises:
+        LeakError: names the first such row.
+    """
+    for label in labels:
+        if label.split == "test":
+            raise LeakError(f"label {label.id} belongs to the test split: it cannot be trained on.")
+
+
+def _read(files: Sequence[Path]) -> list[Label]:
+    first: dict[str, Label] = {}
+    for label in read_all(files):
+        known = first.get(label.id)
+        if known is None or label.annotation_pass < known.annotation_pass:
+            first[label.id] = label
+    return list(first.values())
+
+
+def _wrong_kind(files: Sequence[Path], wanted: str) -> bool:
+    raise LabelError(f"{', '.join(map(str, files))}: these labels are not all of {wanted}.")
+
+
+def _labels(files: Sequence[Path], problems: list[Problem]) -> Iterator[Label]:
+    seen: dict[tuple[str, int], str] = {}
+    splits: dict[str, Split] = {}
+    for file in files:
+        found = 0
+        for line, row in _rows(file, problems):
+            found += 1
+            label = _parse(row)
+            if isinstance(label, str):
+                problems.append(Problem(file, line, label))
+                continue
+            key = (label.id, label.annotation_pass)
+            if key in seen:
+                problems.append(Problem(file, line, f"id {label.id} was used before ({seen[key]})"))
+                continue
+            seen[key] = f"{file.name}, line {line}"
+            if splits.setdefault(label.document, label.split) != label.split:
+                told = f"document {label.document} is in two splits: {splits[label.document]} and {label.split}"
+                problems.append(Problem(file, line, told))
+                continue
+            yield label
+        if not found:
+            problems.append(Problem(file, 0, "it holds no rows"))
+
+
+def _rows(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as error:
+        raise LabelError(f"{file}: {error.strerror or error}") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+        except (ValueError, RecursionError):
+            problems.append(Problem(file, number, "not valid JSON in UTF-8"))
+
+
+def _parse(row: Any) -> Label | str:
+    """Return the label of a row, or what is wrong with it."""
+    if not isinstance(row, dict):
+        return "not a JSON object"
+    try:
+        return QuestionLabel.model_validate(row) if "question" in row else ChunkLabel.model_validate(row)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return f"{where}: {first['msg']}" if where else str(first["msg"]).removeprefix("Value error, ")

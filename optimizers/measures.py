@@ -1,0 +1,118 @@
+"""Measures of decisions against labels, with intervals. All of them lie between 0 and 1; higher is better."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Flags = Sequence[bool]
+Scores = Sequence[float]
+Measure = Callable[[npt.NDArray[np.bool_], npt.NDArray[np.float64]], float]
+
+
+class Interval(NamedTuple):
+    """A figure with the bounds of its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """Return the figure with its bounds, two digits each."""
+        return f"{self.value:.2f} ({self.low:.2f}-{self.high:.2f})"
+
+
+def area_under_roc(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]) -> float:
+    """Return the probability that a good row gets more than a bad one (ties count half)."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score(good, probability))
+
+
+def average_precision(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]) -> float:
+    """Return the mean precision over the recall steps; a constant guess reaches the share of good rows."""
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(good, probability))
+
+
+def precision_at_recall(
+    good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64], recall: float = 0.6
+) -> float:
+    """Return the best precision among the thresholds that let at least this share of the good rows pass."""
+    from sklearn.metrics import precision_recall_curve
+
+    precisions, recalls, _ = precision_recall_curve(good, probability)
+    return float(max(precisions[:-1][recalls[:-1] >= recall]))
+
+
+def bootstrap(measure: Measure, good: Flags, probability: Scores, *, draws: int = 1000, seed: int = 0) -> Interval:
+    """Return a measure with its percentile bootstrap interval; good and bad rows are drawn apart.
+
+    Raises:
+        ValueError: if all rows are good, or all are bad.
+    """
+    flags, scores = np.asarray(good, dtype=bool), np.asarray(probability, dtype=float)
+    if flags.all() or not flags.any():
+        raise ValueError("a measure of decisions needs good and bad rows")
+    found = [measure(flags[rows], scores[rows]) for rows in _draws(flags, draws, seed)]
+    low, high = np.quantile(found, [0.025, 0.975])
+    return Interval(measure(flags, scores), float(low), float(high))
+
+
+def paired_gain(
+    measure: Measure, good: Flags, before: Scores, after: Scores, *, draws: int = 1000, seed: int = 0
+) -> Interval:
+    """Return by how much ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
+
+    Both are measured on the same draws, so what makes rows easy or hard cancels out. Here the value may lie
+    between -1 and 1.
+    """
+    flags = np.asarray(good, dtype=bool)
+    old, new = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    found = [
+        measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]) for rows in _draws(flags, draws, seed)
+    ]
+    low, high = np.quantile(found, [0.025, 0.975])
+    return Interval(measure(flags, new) - measure(flags, old), float(low), float(high))
+
+
+def share(count: int, total: int) -> Interval:
+    """Return a share with its Wilson interval.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
+    """
+    from scipy.stats import binomtest
+
+    if not total:
+        return Interval(0.0, 0.0, 1.0)
+    bounds = binomtest(count, total).proportion_ci(0.95, method="wilson")
+    return Interval(count / total, float(bounds.low), float(bounds.high))
+
+
+def lower_bound(count: int, total: int) -> float:
+    """Return the one-sided lower 95 % Wilson bound of a share; 0 for none of none."""
+    from scipy.stats import binomtest
+
+    if not total:
+        return 0.0
+    return float(binomtest(count, total, alternative="greater").proportion_ci(0.95, method="wilson").low)
+
+
+def kappa(first: Sequence[str], second: Sequence[str]) -> float:
+    """Return Cohen's kappa of two annotations of the same rows: 1 for full agreement, 0 for chance.
+
+    Source: J. Cohen, A coefficient of agreement for nominal scales (1960).
+    """
+    from sklearn.metrics import cohen_kappa_score
+
+    return float(cohen_kappa_score(first, second))
+
+
+def _draws(flags: npt.NDArray[np.bool_], draws: int, seed: int) -> list[npt.NDArray[np.intp]]:
+    random = np.random.default_rng(seed)
+    good, bad = np.flatnonzero(flags), np.flatnonzero(~flags)
+    return [
+        np.concatenate([random.choice(good, len(good)), random.choice(bad, len(bad))]) for _ in range(draws)
+    ]

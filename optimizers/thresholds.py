@@ -1,0 +1,80 @@
+"""Thresholds that carry a promise: the precision that labels support, and what it costs in recall."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from optimizers.errors import PromiseError
+from optimizers.measures import lower_bound, share
+
+FEWEST_ACCEPTED = 10
+
+
+class CurvePoint(BaseModel):
+    """What a threshold does on labelled rows.
+
+    Attributes:
+        threshold: rows with at least this probability are accepted.
+        accepted: how many rows that are.
+        good: how many of them are good.
+        precision: the share of good ones, with ``low`` and ``high`` of its 95 % interval (Wilson).
+        recall: the share of all good rows that is accepted.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    threshold: float
+    accepted: int
+    good: int
+    precision: float
+    low: float
+    high: float
+    recall: float
+
+
+def precision_curve(good: Sequence[bool], probability: Sequence[float]) -> list[CurvePoint]:
+    """Return one point for each distinct probability, the lowest threshold first."""
+    rows = sorted(zip(probability, good, strict=True), key=lambda row: -row[0])
+    total = sum(good)
+    points: list[CurvePoint] = []
+    passed = 0
+    for place, (value, is_good) in enumerate(rows, 1):
+        passed += is_good
+        if place < len(rows) and rows[place][0] == value:
+            continue
+        precision = share(passed, place)
+        points.append(
+            CurvePoint(
+                threshold=value,
+                accepted=place,
+                good=passed,
+                precision=precision.value,
+                low=precision.low,
+                high=precision.high,
+                recall=passed / total if total else 0.0,
+            )
+        )
+    return points[::-1]
+
+
+def lowest_threshold(curve: Sequence[CurvePoint], target: float) -> CurvePoint:
+    """Return the lowest threshold whose precision is at least ``target`` with 95 % confidence (one-sided).
+
+    Raises:
+        PromiseError: no threshold that accepts ten rows or more reaches it; the message names the best bound.
+    """
+    bounds = [(lower_bound(point.good, point.accepted), point) for point in curve if point.accepted >= FEWEST_ACCEPTED]
+    kept = [point for bound, point in bounds if bound >= target]
+    if kept:
+        return kept[0]
+    best = max((bound for bound, _ in bounds), default=0.0)
+    rows = curve[0].accepted if curve else 0
+    raise PromiseError(
+        f"--target-precision {target:g}: {rows} labelled rows support no more than {best:.2f}; "
+        "ask for less or add labels (--labels)."
+    )
+
+
+def point_at(curve: Sequence[CurvePoint], threshold: float) -> CurvePoint | None:
+    """Return what a threshold does: the point of the lowest probability that it accepts, None if there is none."""
+    return next((point for point in curve if point.threshold >= threshold), None)

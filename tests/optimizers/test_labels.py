@@ -1,0 +1,113 @@
+"""Label files: what is read, what is refused, and where documents go."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optimizers.errors import LabelError, LeakError
+from optimizers.labels import check, read_chunk_labels, read_question_labels, refuse_test_rows, split_of
+
+CHUNK = {
+    "id": "c1",
+    "document": "tide-mill",
+    "text": "The tide mill of Orsle was built in 1712.",
+    "label": "good",
+    "reason": "ok",
+    "explanation": "Names the mill and a year.",
+    "split": "train",
+}
+QUESTION = {
+    "id": "q1",
+    "document": "tide-mill",
+    "question": "When was the tide mill of Orsle built?",
+    "passage": CHUNK["text"],
+    "label": "good",
+    "reason": "ok",
+    "answer": {"text": "1712", "label": "correct"},
+    "split": "dev",
+}
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_labels_are_read_with_their_answers(tmp_path: Path) -> None:
+    [chunk] = read_chunk_labels([write(tmp_path / "c.jsonl", CHUNK)])
+    [question] = read_question_labels([write(tmp_path / "q.jsonl", QUESTION)])
+    assert (chunk.good, chunk.reason, chunk.split) == (True, "ok", "train")
+    assert question.answer is not None
+    assert question.answer.label == "correct"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"reason": "citation"}, "label good does not go with reason citation"),
+        ({"label": "bad"}, "label bad does not go with reason ok"),
+        ({"label": "fine"}, "label: "),
+        ({"reason": "dull"}, "reason: "),
+        ({"text": ""}, "text: "),
+        ({"split": "holdout"}, "split: "),
+        ({"id": None}, "id: "),
+    ],
+)
+def test_a_wrong_row_is_named_with_its_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    file = write(tmp_path / "c.jsonl", CHUNK, {**CHUNK, "id": "c2", **change})
+    [problem] = check([file])
+    assert str(problem).startswith(f"{file}, line 2: {said}")
+    with pytest.raises(LabelError, match="line 2"):
+        read_chunk_labels([file])
+
+
+def test_repeated_ids_and_documents_in_two_splits_are_problems(tmp_path: Path) -> None:
+    other = {**CHUNK, "id": "c2", "split": "test"}
+    problems = check([write(tmp_path / "a.jsonl", CHUNK, CHUNK), write(tmp_path / "b.jsonl", other)])
+    assert [problem.message for problem in problems] == [
+        "id c1 was used before (a.jsonl, line 1)",
+        "document tide-mill is in two splits: train and test",
+    ]
+
+
+def test_broken_and_empty_files_are_problems(tmp_path: Path) -> None:
+    broken, empty = tmp_path / "broken.jsonl", tmp_path / "empty.jsonl"
+    broken.write_bytes(b'{"id": \n[1]\n')
+    empty.write_bytes(b"\n")
+    assert [str(problem) for problem in check([broken, empty])] == [
+        f"{broken}, line 1: not valid JSON in UTF-8",
+        f"{broken}, line 2: not a JSON object",
+        f"{empty}: it holds no rows",
+    ]
+    with pytest.raises(LabelError, match="No such file"):
+        check([tmp_path / "none.jsonl"])
+
+
+def test_questions_are_no_chunks(tmp_path: Path) -> None:
+    with pytest.raises(LabelError, match="not all of chunks"):
+        read_chunk_labels([write(tmp_path / "q.jsonl", QUESTION)])
+    with pytest.raises(LabelError, match="not all of questions"):
+        read_question_labels([write(tmp_path / "c.jsonl", CHUNK)])
+
+
+def test_the_first_annotation_pass_counts(tmp_path: Path) -> None:
+    second = {**CHUNK, "annotation_pass": 2, "label": "bad", "reason": "too_thin"}
+    [label] = read_chunk_labels([write(tmp_path / "c.jsonl", second, CHUNK)])
+    assert label.reason == "ok"
+
+
+def test_rows_without_a_split_stay_together_by_document(tmp_path: Path) -> None:
+    rows = [{**CHUNK, "id": f"c{n}", "document": f"d{n // 2}", "split": None} for n in range(400)]
+    labels = read_chunk_labels([write(tmp_path / "c.jsonl", *rows)])
+    assert all(label.split == split_of(label.document) for label in labels)
+    shares = [sum(label.split == split for label in labels) / 400 for split in ("train", "dev", "test")]
+    assert shares == pytest.approx([0.6, 0.2, 0.2], abs=0.08)
+
+
+def test_test_rows_cannot_be_trained_on(tmp_path: Path) -> None:
+    labels = read_question_labels([write(tmp_path / "q.jsonl", QUESTION, {**QUESTION, "id": "q2", "document": "x", "split": "test"})])
+    refuse_test_rows(labels[:1])
+    with pytest.raises(LeakError, match="q2 belongs to the test split"):
+        refuse_test_rows(labels)

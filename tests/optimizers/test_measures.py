@@ -1,0 +1,90 @@
+"""Measures and thresholds on rows that can be counted by hand."""
+
+import numpy as np
+import pytest
+
+from optimizers.errors import PromiseError
+from optimizers.measures import (
+    area_under_roc,
+    average_precision,
+    bootstrap,
+    kappa,
+    lower_bound,
+    paired_gain,
+    precision_at_recall,
+    share,
+)
+from optimizers.thresholds import lowest_threshold, point_at, precision_curve
+
+GOOD = np.array([True, True, False, True, False])
+SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.1])
+
+
+def test_area_under_roc_counts_ordered_pairs() -> None:
+    assert area_under_roc(GOOD, SCORES) == pytest.approx(5 / 6)
+    assert area_under_roc(GOOD, np.full(5, 0.5)) == 0.5
+
+
+def test_average_precision_is_the_mean_over_recall_steps() -> None:
+    assert average_precision(GOOD, SCORES) == pytest.approx((1 + 1 + 3 / 4) / 3)
+
+
+def test_precision_at_recall_takes_the_best_threshold_that_reaches_it() -> None:
+    assert precision_at_recall(GOOD, SCORES, 0.6) == 1.0  # two of three, no bad one
+    assert precision_at_recall(GOOD, SCORES, 0.9) == pytest.approx(3 / 4)
+
+
+def test_a_bootstrap_interval_holds_its_value_and_repeats() -> None:
+    first = bootstrap(area_under_roc, GOOD, SCORES, draws=200)
+    assert first.low <= first.value <= first.high
+    assert first == bootstrap(area_under_roc, GOOD, SCORES, draws=200)
+    with pytest.raises(ValueError, match="good and bad"):
+        bootstrap(area_under_roc, [True, True], [0.1, 0.2])
+
+
+def test_a_paired_gain_of_nothing_is_nothing() -> None:
+    assert paired_gain(area_under_roc, GOOD, SCORES, SCORES, draws=50) == (0, 0, 0)
+    assert paired_gain(area_under_roc, GOOD, -SCORES, SCORES, draws=50).value == pytest.approx(4 / 6)
+
+
+def test_shares_come_with_wilson_bounds() -> None:
+    # 10 of 14 is the textbook case 0.4535 to 0.8828.
+    value, low, high = share(10, 14)
+    assert (value, low, high) == pytest.approx((0.7143, 0.4535, 0.8828), abs=1e-4)
+    assert share(0, 0) == (0, 0, 1)
+    # one-sided: z = 1.645, n = 10, all good: n / (n + z²)
+    assert lower_bound(10, 10) == pytest.approx(10 / (10 + 1.6449**2), abs=1e-3)
+    assert lower_bound(0, 0) == 0
+
+
+def test_kappa_of_a_hand_counted_table() -> None:
+    # Observed 0.7; by chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5.
+    first = ["g"] * 5 + ["b"] * 5
+    second = ["g"] * 4 + ["b"] + ["g"] * 2 + ["b"] * 3
+    assert kappa(first, second) == pytest.approx(0.4)
+
+
+def test_the_curve_counts_what_each_threshold_accepts() -> None:
+    curve = precision_curve([True, False, True, True], [0.9, 0.5, 0.5, 0.2])
+    assert [(p.threshold, p.accepted, p.good, p.recall) for p in curve] == [
+        (0.2, 4, 3, 1.0),
+        (0.5, 3, 2, pytest.approx(2 / 3)),
+        (0.9, 1, 1, pytest.approx(1 / 3)),
+    ]
+    assert point_at(curve, 0.3) == curve[1]
+    assert point_at(curve, 0.95) is None
+
+
+def test_the_lowest_threshold_that_keeps_the_promise_is_chosen() -> None:
+    good = [True] * 60 + [False] * 60
+    probability = [0.9 - n / 1000 for n in range(60)] + [0.4 - n / 1000 for n in range(60)]
+    chosen = lowest_threshold(precision_curve(good, probability), 0.9)
+    assert lower_bound(chosen.good, chosen.accepted) >= 0.9
+    assert chosen.accepted == 62  # 60 of 62 has the bound 0.904, 60 of 63 has 0.886
+    with pytest.raises(PromiseError, match="support no more than 0.96"):
+        lowest_threshold(precision_curve(good, probability), 0.99)
+
+
+def test_a_handful_of_rows_supports_no_promise() -> None:
+    with pytest.raises(PromiseError, match="5 labelled rows"):
+        lowest_threshold(precision_curve([True] * 5, [0.9, 0.8, 0.7, 0.6, 0.5]), 0.5)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -12,9 +12,7 @@ from optimizers.errors import LabelError, LeakError
 
 Split = Literal["train", "dev", "test"]
 ChunkReason = Literal["ok", "citation", "metadata", "boilerplate", "not_self_contained", "too_thin"]
-QuestionReason = Literal[
-    "ok", "context_reference", "vague", "unanswerable", "wrong_premise", "malformed", "conjoined"
-]
+QuestionReason = Literal["ok", "context_reference", "vague", "unanswerable", "wrong_premise", "malformed", "conjoined"]
 _DEV, _TEST = 20, 20  # of a hundred documents whose rows name no split
 
 
@@ -79,6 +77,7 @@ class QuestionLabel(_Label):
 
 
 Label = ChunkLabel | QuestionLabel
+_OneLabel = TypeVar("_OneLabel", ChunkLabel, QuestionLabel)
 
 
 class Problem(NamedTuple):
@@ -106,7 +105,7 @@ def read_chunk_labels(files: Sequence[Path]) -> list[ChunkLabel]:
     Raises:
         LabelError: a file cannot be read, breaks a rule or holds questions.
     """
-    return [label for label in _read(files) if isinstance(label, ChunkLabel) or _wrong_kind(files, "chunks")]
+    return _of_kind(ChunkLabel, "chunks", files)
 
 
 def read_question_labels(files: Sequence[Path]) -> list[QuestionLabel]:
@@ -115,7 +114,7 @@ def read_question_labels(files: Sequence[Path]) -> list[QuestionLabel]:
     Raises:
         LabelError: a file cannot be read, breaks a rule or holds chunks.
     """
-    return [label for label in _read(files) if isinstance(label, QuestionLabel) or _wrong_kind(files, "questions")]
+    return _of_kind(QuestionLabel, "questions", files)
 
 
 def check(files: Sequence[Path]) -> list[Problem]:
@@ -153,17 +152,15 @@ def refuse_test_rows(labels: Iterable[Label]) -> None:
             raise LeakError(f"label {label.id} belongs to the test split: it cannot be trained on.")
 
 
-def _read(files: Sequence[Path]) -> list[Label]:
-    first: dict[str, Label] = {}
+def _of_kind(kind: type[_OneLabel], name: str, files: Sequence[Path]) -> list[_OneLabel]:
+    first: dict[str, _OneLabel] = {}
     for label in read_all(files):
+        if not isinstance(label, kind):
+            raise LabelError(f"{', '.join(map(str, files))}: not all of these labels are of {name}.")
         known = first.get(label.id)
         if known is None or label.annotation_pass < known.annotation_pass:
             first[label.id] = label
     return list(first.values())
-
-
-def _wrong_kind(files: Sequence[Path], wanted: str) -> bool:
-    raise LabelError(f"{', '.join(map(str, files))}: these labels are not all of {wanted}.")
 
 
 def _labels(files: Sequence[Path], problems: list[Problem]) -> Iterator[Label]:

@@ -71,9 +71,7 @@ def paired_gain(
     """
     flags = np.asarray(good, dtype=bool)
     old, new = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
-    found = [
-        measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]) for rows in _draws(flags, draws, seed)
-    ]
+    found = [measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]) for rows in _draws(flags, draws, seed)]
     low, high = np.quantile(found, [0.025, 0.975])
     return Interval(measure(flags, new) - measure(flags, old), float(low), float(high))
 
@@ -113,6 +111,4 @@ def kappa(first: Sequence[str], second: Sequence[str]) -> float:
 def _draws(flags: npt.NDArray[np.bool_], draws: int, seed: int) -> list[npt.NDArray[np.intp]]:
     random = np.random.default_rng(seed)
     good, bad = np.flatnonzero(flags), np.flatnonzero(~flags)
-    return [
-        np.concatenate([random.choice(good, len(good)), random.choice(bad, len(bad))]) for _ in range(draws)
-    ]
+    return [np.concatenate([random.choice(good, len(good)), random.choice(bad, len(bad))]) for _ in range(draws)]

@@ -15,7 +15,15 @@ _CONDITION: dict[str, str] = {
     "fr": r"(?:si|quand|lorsque|après|avant|parce que|pendant|bien que|dès que)\b",
     "es": r"(?:si|cuando|mientras|después de|antes de|porque|aunque|durante|tras)\b",
 }
+_OPENING_PHRASE: dict[str, str] = {
+    "en": r"(?:in|on|at|under|with|without|by|for|as|from|between|within|through|throughout|upon|unlike|among|"
+    r"according to)\b",
+    "de": r"(?:in|im|am|an|auf|unter|mit|ohne|durch|für|zwischen|seit|ab|laut|nach)\b",
+    "fr": r"(?:en|dans|à|sous|avec|sans|par|pour|entre|depuis|selon)\b",
+    "es": r"(?:en|bajo|con|sin|por|para|entre|desde|según)\b",
+}
 _CLAUSE_WORDS = range(3, 16)
+_OPENING_WORDS = 7  # a longer stretch before the first comma is the main clause itself
 _PREDICATE_WORDS = range(3, 15)
 _VERB = (
     r"is|was|are|were|has|had|have|can|could|may|must|will|would|did|does|(?!\w*(?:ings|ness)\b)[a-z]+(?:ed|s)|"
@@ -35,9 +43,10 @@ class Link(NamedTuple):
 def link(passage: str, language: str, focus: Focus, question: str) -> Link | None:
     """Return what ties a name in the question to a second sentence of the passage, the longest name first.
 
-    A sentence that opens with "it", "he" or "she" goes with the one before it. The sentence must neither be the
-    focus nor hold the answer. Only English: elsewhere a description that takes
-    a name's place would have to agree with it in gender and case.
+    What is said of a name follows it where a sentence opens with it, or in a clause with "who" or "which"
+    anywhere. A sentence that opens with "it", "he" or "she" goes with the one before it. What is said must not
+    hold the answer, and a sentence that opens with the name must not be the focus. Only English: elsewhere a
+    description that takes a name's place would have to agree with it in gender and case.
     """
     if language != "en":
         return None
@@ -53,8 +62,9 @@ def link(passage: str, language: str, focus: Focus, question: str) -> Link | Non
             said = re.match(rf"(?:{subject}) ((?:{_VERB})\b[^,;:()–—]+?)[.,;:]?(?:[,;:–—]|$)", sentence)
             about_it = bool(re.match(subject, sentence))
             if sentence == focus.sentence or focus.answer in sentence:
-                continue
-            if said and len(tokens(said[1])) in _PREDICATE_WORDS:
+                said = None
+            said = said or re.search(rf"{re.escape(name)}, (?:who|which) ((?:{_VERB})\b[^,;:()–—]+?)[.,;]", sentence)
+            if said and len(tokens(said[1])) in _PREDICATE_WORDS and focus.answer not in said[1]:
                 return Link(name, sentence, said[1].strip(" ."))
     return None
 
@@ -69,12 +79,21 @@ def describe(question: str, link: Link, kind: str) -> str | None:
 
 
 def condition_in(focus: Focus, question: str, language: str) -> str | None:
-    """Return a clause of the focus that states a condition which the question does not name yet, or None."""
+    """Return a clause of the focus that states a condition which the question does not name yet, or None.
+
+    A phrase of place, time or manner counts where the sentence opens with it and a comma ends it.
+    """
     marker = _CONDITION.get(language, _CONDITION["en"])
+    opening_phrase = _OPENING_PHRASE.get(language, _OPENING_PHRASE["en"])
     asked = set(tokens(question))
-    for clause in re.split(r"[,;:.](?:\s+|$)|[()–—]|\s(?=" + marker + ")", focus.sentence):
-        clause = clause.strip()
-        if not re.match(marker, clause, re.IGNORECASE) or set(tokens(focus.answer)) & set(tokens(clause)):
+    pieces = re.split(r"([,;:.](?:\s+|$)|[()–—]|\s(?=" + marker + "))", focus.sentence)
+    for place in range(0, len(pieces), 2):
+        clause = pieces[place].strip()
+        opens = place == 0 and pieces[1:2] == [", "] and len(tokens(clause)) <= _OPENING_WORDS
+        opens = opens and re.match(opening_phrase, clause, re.IGNORECASE) is not None
+        if not (opens or re.match(marker, clause, re.IGNORECASE)):
+            continue
+        if set(tokens(focus.answer)) & set(tokens(clause)):
             continue
         words = tokens(clause)
         new = [word for word in words if word not in asked and word not in stop_words(language)]

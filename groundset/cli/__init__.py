@@ -9,7 +9,6 @@
 | 130 | interrupted |
 """
 
-import logging
 import os
 import sys
 import traceback
@@ -77,8 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     privacy.set_defaults(hub="--hub" in arguments)
-    # DSPy warns of every completion that its token limit ends; here that is what the limits are for.
-    logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     sys.exit(_run(arguments))
 
 

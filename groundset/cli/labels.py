@@ -57,11 +57,9 @@ def stats(files: Files) -> None:
 
 
 def _counts(labels: Sequence[Label], value: Callable[[Label], str]) -> list[tuple[str, ...]]:
-    found = Counter((value(label), label.split) for label in labels)
+    found = Counter((value(label), str(label.split)) for label in labels)
     totals = Counter(value(label) for label in labels)
-    return [
-        (name, *(str(found[name, split]) for split in _SPLITS), str(total)) for name, total in totals.most_common()
-    ]
+    return [(name, *(str(found[name, split]) for split in _SPLITS), str(total)) for name, total in totals.most_common()]
 
 
 def _agreement(labels: Sequence[Label]) -> str:
@@ -73,4 +71,5 @@ def _agreement(labels: Sequence[Label]) -> str:
         return "No row was labelled twice."
     verdicts = kappa([one.label for one, _ in pairs], [two.label for _, two in pairs])
     reasons = kappa([one.reason for one, _ in pairs], [two.reason for _, two in pairs])
-    return f"{len(pairs)} rows were labelled twice: Cohen's kappa {verdicts:.2f} for good or bad, {reasons:.2f} for reasons."
+    told = f"Cohen's kappa {verdicts:.2f} for good or bad, {reasons:.2f} for reasons"
+    return f"{len(pairs)} rows were labelled twice: {told}."

@@ -1,6 +1,7 @@
 """Opening a language model by its specification, ready for DSPy."""
 
 import dataclasses
+import logging
 import os
 from types import TracebackType
 from typing import Any
@@ -42,6 +43,8 @@ class LanguageModel:
             cache=False,
             num_retries=2,
         )
+        # DSPy warns of every completion that its token limit ends; here that is what the limits are for.
+        logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
         self.adapter = PlainTextAdapter()
         self.name = name
         self.sha256 = sha256

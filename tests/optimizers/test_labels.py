@@ -86,9 +86,9 @@ def test_broken_and_empty_files_are_problems(tmp_path: Path) -> None:
 
 
 def test_questions_are_no_chunks(tmp_path: Path) -> None:
-    with pytest.raises(LabelError, match="not all of chunks"):
+    with pytest.raises(LabelError, match="labels are of chunks"):
         read_chunk_labels([write(tmp_path / "q.jsonl", QUESTION)])
-    with pytest.raises(LabelError, match="not all of questions"):
+    with pytest.raises(LabelError, match="labels are of questions"):
         read_question_labels([write(tmp_path / "c.jsonl", CHUNK)])
 
 
@@ -107,7 +107,9 @@ def test_rows_without_a_split_stay_together_by_document(tmp_path: Path) -> None:
 
 
 def test_test_rows_cannot_be_trained_on(tmp_path: Path) -> None:
-    labels = read_question_labels([write(tmp_path / "q.jsonl", QUESTION, {**QUESTION, "id": "q2", "document": "x", "split": "test"})])
+    labels = read_question_labels(
+        [write(tmp_path / "q.jsonl", QUESTION, {**QUESTION, "id": "q2", "document": "x", "split": "test"})]
+    )
     refuse_test_rows(labels[:1])
     with pytest.raises(LeakError, match="q2 belongs to the test split"):
         refuse_test_rows(labels)

@@ -81,7 +81,7 @@ def test_the_lowest_threshold_that_keeps_the_promise_is_chosen() -> None:
     chosen = lowest_threshold(precision_curve(good, probability), 0.9)
     assert lower_bound(chosen.good, chosen.accepted) >= 0.9
     assert chosen.accepted == 62  # 60 of 62 has the bound 0.904, 60 of 63 has 0.886
-    with pytest.raises(PromiseError, match="support no more than 0.96"):
+    with pytest.raises(PromiseError, match=r"support no more than 0\.96"):
         lowest_threshold(precision_curve(good, probability), 0.99)
 
 

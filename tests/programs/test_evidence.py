@@ -138,3 +138,21 @@ def test_markup_is_not_part_of_what_a_text_says() -> None:
 )
 def test_language(text: str, code: str) -> None:
     assert language_of(text) == code
+
+
+def test_a_short_line_above_running_text_is_no_part_of_its_first_sentence() -> None:
+    text = (
+        "Restoring the tide gauge of Hollin (Part I)\nUpdated 3 May 1961\n"
+        "The gauge of Hollin was restored in\n1960 by two masons of the town."
+    )
+    assert sentences(text, "en") == [
+        "Restoring the tide gauge of Hollin (Part I) Updated 3 May 1961",
+        "The gauge of Hollin was restored in 1960 by two masons of the town.",
+    ]
+
+
+def test_norwegian_ordinals_end_no_sentence() -> None:
+    assert sentences("Laget vart skipa den 14. juni 1972. Det har ti medlemer.", "nn") == [
+        "Laget vart skipa den 14. juni 1972.",
+        "Det har ti medlemer.",
+    ]

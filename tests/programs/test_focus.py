@@ -79,3 +79,24 @@ def test_a_pronoun_goes_with_the_sentence_before_it() -> None:
     linked = link(passage, "en", focus, "Which engineer opened the Lowen Link?")
     assert linked is not None
     assert linked.predicate == "replaced a slow steam ferry"
+
+
+def test_a_clause_with_who_or_which_describes_a_name_even_in_the_focus() -> None:
+    sentence = "In 1911 the harbour board hired Ilse Rademaker, who had built two locks at Tarn, for nine years."
+    focus = Focus(sentence=sentence, answer="nine years")
+    linked = link(sentence, "en", focus, "For how long did the harbour board hire Ilse Rademaker?")
+    assert linked is not None
+    assert (linked.name, linked.predicate) == ("Ilse Rademaker", "had built two locks at Tarn")
+    told = focus.model_copy(update={"answer": "two locks"})
+    assert link(sentence, "en", told, "What had Ilse Rademaker built?") is None
+
+
+def test_a_phrase_that_opens_the_sentence_is_a_condition() -> None:
+    focus = Focus(
+        sentence="Under the charter of 1604, the town of Ambel kept one third of the toll.", answer="one third"
+    )
+    assert condition_in(focus, "How much of the toll did Ambel keep?", "en") == "under the charter of 1604"
+    assert condition_in(focus, "How much did Ambel keep under the charter of 1604?", "en") is None
+    assert condition_in(focus.model_copy(update={"answer": "1604"}), "When?", "en") is None
+    later = focus.model_copy(update={"sentence": "The town of Ambel kept one third of the toll under the charter."})
+    assert condition_in(later, "How much of the toll did Ambel keep?", "en") is None

@@ -1,5 +1,4 @@
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
@@ -14,7 +13,7 @@ class Ran(NamedTuple):
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ran]]:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
     """Run the command line in this process, as `main` would."""
     monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
 
@@ -24,7 +23,4 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         captured = capsys.readouterr()
         return Ran(exit_.value.code, captured.out, captured.err)
 
-    logger = logging.getLogger("dspy.clients.lm")
-    level = logger.level
-    yield run
-    logger.setLevel(level)
+    return run

@@ -6,10 +6,14 @@ import dspy
 from dspy.adapters.decision import record_evidence
 from pydantic import BaseModel, ConfigDict
 
+OVERALL = "fit"
+
 
 class Decision(BaseModel):
     """What a critic said: ``values`` after thresholds, ``probabilities`` of true for yes/no outputs,
     ``levels`` as expected level index for scores.
+
+    Where a signature asks ``fit``, that output decides and the others say why; elsewhere all must be true.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -20,18 +24,18 @@ class Decision(BaseModel):
 
     @property
     def good(self) -> bool:
-        """Say whether every yes/no output is true."""
-        return all(self.values.values())
+        """Say whether the overall output is true, or every one where there is none."""
+        return self.values.get(OVERALL, all(self.values.values()))
 
     @property
     def probability(self) -> float:
-        """Return the smallest probability of true: the weakest point decides."""
-        return min(self.probabilities.values())
+        """Return the probability of the overall output, or the smallest one where there is none."""
+        return self.probabilities.get(OVERALL, min(self.probabilities.values()))
 
     @property
     def weakest(self) -> str:
-        """Return the name of the output with the smallest probability."""
-        return min(self.probabilities, key=lambda name: self.probabilities[name])
+        """Return the name of the output with the smallest probability, the overall one left aside."""
+        return min(self.probabilities, key=lambda name: (name == OVERALL, self.probabilities[name]))
 
     def as_output(self) -> dict[str, Any]:
         """Return the figures as they go into a trail."""

@@ -1,10 +1,17 @@
-"""Step ``chunk``: is a chunk fit to ask questions about?"""
+"""Step ``chunk``: is a chunk fit to ask questions about?
+
+``fit`` decides; the other outputs say why.
+"""
 
 from typing import Annotated
 
 import dspy
 from dspy.experimental import Noul, Score
 
+Fit = Noul[
+    (True, "A reader who sees nothing else finds a fact that a question can be asked about."),
+    (False, "It leans on other text, says nothing specific, or is no running text."),
+]
 SelfContained = Noul[
     (True, "Names what it speaks of; a reader needs no other text."),
     (False, "Starts or ends in mid-thought, or leans on text outside it."),
@@ -27,6 +34,7 @@ class ScoreChunk(dspy.Signature):
 
     topic: str = dspy.InputField(desc="title and headings above the passage")
     passage: str = dspy.InputField(desc="the passage to judge")
+    fit: Annotated[bool, Fit] = dspy.OutputField(desc="Is the passage fit to ask questions about?")
     self_contained: Annotated[bool, SelfContained] = dspy.OutputField(
         desc="Can the passage be understood without any other text?"
     )

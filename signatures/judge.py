@@ -1,10 +1,17 @@
-"""Step ``judge``: would a person keep this question for this chunk?"""
+"""Step ``judge``: would a person keep this question for this chunk?
+
+``fit`` decides; the other outputs say why.
+"""
 
 from typing import Annotated
 
 import dspy
 from dspy.experimental import Noul
 
+Fit = Noul[
+    (True, "A careful editor would keep it: it stands alone, asks one clear thing, and the passage answers it."),
+    (False, "It fails in any of these points."),
+]
 Independent = Noul[
     (True, "Names its subject; can be understood by someone who has not seen the passage."),
     (False, "Points at a passage, text or figure, or uses words whose meaning only the passage gives."),
@@ -24,6 +31,7 @@ class JudgeQuestion(dspy.Signature):
 
     passage: str = dspy.InputField(desc="the passage that the question was written from")
     question: str = dspy.InputField(desc="the question to judge")
+    fit: Annotated[bool, Fit] = dspy.OutputField(desc="Is the question fit for an evaluation set?")
     independent: Annotated[bool, Independent] = dspy.OutputField(
         desc="Can the question be understood without the passage?"
     )

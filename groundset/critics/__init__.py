@@ -1,15 +1,23 @@
 """Critics: what decides, with a probability and a threshold."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from groundset.critics.head import Encoder, HeadCritic
+from groundset.critics.head import HeadCritic
 from groundset.errors import InputError
+from optimizers.heads import CriticHeads, Encoder
 
 CRITICS = ("head", "lm")
 
 
-def open_critic(spec: str, *, embedder: Encoder | None, language_model: Any | None) -> Any:
-    """Return the decision client that ``spec`` names: ``head`` or ``lm``.
+def open_critic(
+    spec: str,
+    *,
+    embedder: Encoder | None,
+    language_model: Any | None,
+    heads: Mapping[str, CriticHeads] | None = None,
+) -> Any:
+    """Return the decision client that ``spec`` names: ``head``, with the fitted heads by step, or ``lm``.
 
     Raises:
         InputError: if there is no such critic, or what it needs was not handed in.
@@ -17,7 +25,7 @@ def open_critic(spec: str, *, embedder: Encoder | None, language_model: Any | No
     if spec == "head":
         if embedder is None:
             raise InputError("--critic head needs an embedder.")
-        return HeadCritic(embedder)
+        return HeadCritic(embedder, heads)
     if spec == "lm":
         if language_model is None:
             raise InputError("--critic lm needs a language model (--lm).")

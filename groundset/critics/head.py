@@ -1,37 +1,47 @@
-"""The ``head`` critic: decisions from surface features and embedding similarities."""
+"""The ``head`` critic: decisions from surface features and embeddings, fitted to labels or set by hand."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from programs.evidence import answer_features, chunk_features, question_features
-from programs.words import content_words, numbers
+from groundset.critics.hand_set import HAND_SET
+from optimizers.heads import CriticHeads, Encoder
 
-
-class Encoder(Protocol):
-    """Turns texts into vectors of length one."""
-
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return one row for each text."""
-        ...
+_STEPS = {
+    frozenset({"topic", "passage"}): "chunk",
+    frozenset({"passage", "question"}): "judge",
+    frozenset({"first", "second"}): "same",
+    frozenset({"passage", "question", "answer"}): "grounding",
+}
+_KEPT_VECTORS = 4096
 
 
 class HeadCritic:
-    """Answer decision requests in about a millisecond, the same way every time.
+    """Answer decision requests in milliseconds, the same way every time.
 
-    Uncompiled, its weights are set by hand: they order candidates and refuse the plainly bad, and their
-    probabilities are not calibrated.
+    A step whose heads were fitted answers with them. Any other is set by hand: it orders candidates and refuses
+    the plainly bad, and its probabilities are not calibrated.
     """
 
     supports_decision_requests = True
     name = "head"
-    compiled = "uncompiled"
 
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
+    def __init__(self, encoder: Encoder, heads: Mapping[str, CriticHeads] | None = None) -> None:
+        """Make a critic of an encoder and the fitted heads by step."""
+        self._encoder = _Remembering(encoder)
+        self._heads = dict(heads or {})
+
+    @property
+    def compiled(self) -> str:
+        """Return the steps that were fitted, or ``uncompiled``."""
+        return ", ".join(sorted(self._heads)) or "uncompiled"
+
+    def embed_ahead(self, texts: Sequence[str]) -> None:
+        """Embed texts together that decisions will need one by one."""
+        if texts:
+            self._encoder.encode(texts)
 
     def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return evidence for each question: ``{"noul": p}``, or probabilities of the levels of a score.
@@ -40,10 +50,10 @@ class HeadCritic:
             KeyError: if a question is none of those that groundset's signatures ask.
         """
         inputs = state["inputs"]
-        known: dict[str, float] = {}
-        for name in questions:
-            if name not in known:
-                known |= _HEADS[name](inputs, self._similarity)
+        step = _STEPS[frozenset(inputs)]
+        known = HAND_SET[step](inputs, self._similarity)
+        if step in self._heads:
+            known |= self._heads[step].decide(inputs, self._encoder)
         return {
             name: {"noul": known[name]}
             if question["type"] == "noul"
@@ -60,11 +70,22 @@ class HeadCritic:
         return float(left @ right)
 
 
-Similarity = Callable[[str, str], float]
+class _Remembering:
+    """Keeps the latest vectors, because several decisions look at the same passage and its sentences."""
 
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._known: dict[str, npt.NDArray[np.float32]] = {}
 
-def _sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return one row for each text."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if len(self._known) + len(missing) > _KEPT_VECTORS:
+            self._known.clear()
+            missing = list(dict.fromkeys(texts))
+        if missing:
+            self._known.update(zip(missing, self._encoder.encode(missing), strict=True))
+        return np.stack([self._known[text] for text in texts])
 
 
 def _levels(share: float, count: int) -> dict[str, Any]:
@@ -75,117 +96,3 @@ def _levels(share: float, count: int) -> dict[str, Any]:
     probabilities = {str(level): 0.0 for level in range(count)}
     probabilities[str(below)], probabilities[str(below + 1)] = 1 - upper, upper
     return {"probabilities": probabilities, "confidence": abs(2 * upper - 1)}
-
-
-def _chunk(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float]:
-    del similarity
-    f = chunk_features(inputs["passage"], inputs["topic"])
-    content = (
-        2.6
-        + 2.5 * (f["whole_share"] - 0.6)
-        + 9 * min(0.0, f["stop_share"] - 0.28)
-        - 0.9 * min(5.0, f["citations"])
-        - 0.35 * max(0.0, f["years"] - 3)
-        - 2.4 * f["list_share"]
-        - 1.6 * f["short_line_share"]
-        - 0.7 * min(5.0, f["code"])
-        - 12 * max(0.0, f["digit_share"] - 0.06)
-        - 6 * max(0.0, f["capital_share"] - 0.3)
-        - 0.5 * min(4.0, f["boilerplate"])
-        - 3.0 * f["boilerplate_heading"]
-        - 1.5 * (f["whole_sentences"] < 2)
-    )
-    self_contained = (
-        2.2
-        - 1.2 * f["starts_dependent"]
-        - 1.6 * f["starts_mid"]
-        - 0.6 * f["ends_open"]
-        - 0.12 * min(15.0, f["pronouns"])
-        + 0.6 * f["names_topic"]
-        - 1.0 * (f["words"] < 30)
-    )
-    return {
-        "content": _sigmoid(content),
-        "self_contained": _sigmoid(self_contained),
-        "clarity": _sigmoid(1.0 + 3 * (f["whole_share"] - 0.5) - 0.5 * f["code"]),
-        "depth": _sigmoid(-1.5 + 0.06 * min(60.0, f["facts"]) + 0.015 * min(120.0, f["words"])),
-        "structure": _sigmoid(-2.0 + 4 * f["whole_share"] - 2 * f["list_share"]),
-        "relevance": _sigmoid(0.2 + 1.5 * f["names_topic"] + 1.0 * f["topic_overlap"]),
-    }
-
-
-def _judge(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float]:
-    passage, question = inputs["passage"], inputs["question"]
-    f = question_features(question, passage)
-    independent = (
-        2.0
-        - 4.5 * f["context_reference"]
-        - 1.8 * f["pronouns"]
-        - 2.2 * f["generic"]
-        - 2.5 * f["broad"]
-        + 0.7 * min(2.0, f["names"] + f["numbers"])
-    )
-    clear = (
-        1.8
-        - 4.0 * (1 - f["question_mark"])
-        - 3.0 * f["several"]
-        - 3.0 * (1 - f["question_word"])
-        - 1.2 * f["question_word_late"] * (1 - f["opens_with_question_word"])
-        - 3.0 * f["other_language"]
-        - 2.5 * (f["words"] < 3)
-        - 0.25 * max(0.0, f["words"] - 22)
-        - 6.0 * max(0.0, f["repeats"] - 0.2)
-        - 1.0 * (1 - f["capital_or_digit"])
-        - 1.2 * f["repeated_names"]
-        - 2.4 * f["ungrammatical"]
-        - 1.5 * f["broad"]
-    )
-    answerable = (
-        -2.2
-        + 3.2 * f["coverage"]
-        - 0.35 * f["missing"]
-        - 1.6 * f["absent_numbers"]
-        - 0.8 * f["absent_names"]
-        + 3.5 * similarity(question, passage)
-    )
-    return {
-        "independent": _sigmoid(independent),
-        "clear": _sigmoid(clear),
-        "answerable": _sigmoid(answerable),
-    }
-
-
-def _same(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float]:
-    first, second = inputs["first"], inputs["second"]
-    if numbers(first) != numbers(second):
-        return {"same": 0.1}
-    left, right = set(content_words(first, "en")), set(content_words(second, "en"))
-    added = len(right - left)
-    return {"same": _sigmoid(-9 + 11 * similarity(first, second) - 1.1 * added)}
-
-
-def _grounding(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float]:
-    del similarity
-    f = answer_features(inputs["passage"], inputs["question"], inputs["answer"])
-    if not f["words"]:
-        return {"grounded": 0.01}
-    return {
-        "grounded": _sigmoid(
-            -2.6
-            + 1.6 * f["verbatim"]
-            + 1.5 * f["supported"]
-            - 9.0 * max(0.0, f["in_question"] - 0.3)
-            - 3.5 * (1 - f["kind_agrees"])
-            + 2.0 * f["sentence_overlap"]
-            + 3.0 * (f["near"] - 0.6)
-            - 0.12 * max(0.0, f["words"] - 12)
-        )
-    }
-
-
-_HEADS: dict[str, Callable[[Mapping[str, str], Similarity], dict[str, float]]] = {
-    **dict.fromkeys(("self_contained", "content", "clarity", "depth", "structure", "relevance"), _chunk),
-    **dict.fromkeys(("independent", "clear", "answerable"), _judge),
-    "same": _same,
-    "grounded": _grounding,
-}

@@ -6,6 +6,7 @@ What a number weighs is the critic's business.
 from programs.evidence.answer import agreement, answer_features, answer_kind, answers_agree, kind_agrees
 from programs.evidence.chunk import chunk_features, sentence_features
 from programs.evidence.question import question_features
+from programs.evidence.shape import grams, shape, words_of
 from programs.evidence.text import plain, sentences
 
 __all__ = [
@@ -14,9 +15,12 @@ __all__ = [
     "answer_kind",
     "answers_agree",
     "chunk_features",
+    "grams",
     "kind_agrees",
     "plain",
     "question_features",
     "sentence_features",
     "sentences",
+    "shape",
+    "words_of",
 ]

@@ -2,6 +2,7 @@
 
 import re
 
+from programs.evidence.subject import subject_features
 from programs.evidence.text import CAPITALISED, CITATION, CODE, SENTENCE_END, sentences, share
 from programs.language import language_of
 from programs.words import (
@@ -22,6 +23,12 @@ _BOILERPLATE = re.compile(
     r"weblinks|literatur|disclaimer)\b",
     re.IGNORECASE,
 )
+_INITIALS = re.compile(r"\b[A-Z]\.(?:\s?[A-Z]\.)*\s?[A-Z][a-z]+|\b[A-Z][a-z]+,? [A-Z]{1,2}\b(?=[,.;])")
+_PAGES = re.compile(r"\b\d{1,4}\s?[–-]\s?\d{1,4}\b")
+_KEY_LINE = re.compile(r"^\s*[^\s:][^:\n]{0,30}:\s")
+_PAST = re.compile(r"\b(?:was|were|had|wurde|war|fut|était|fue|era|[a-z]+ed)\b")
+_MODAL = re.compile(r"\b(?:may|should|must|can|could|will|would|might|kann|muss|darf|peut|doit|puede|debe)\b")
+_DISCLAIMING = re.compile(r"\b(?:liab|warrant|responsib|permission|reserved|informational|constitute|haft)", re.I)
 
 
 def chunk_features(passage: str, topic: str) -> dict[str, float]:
@@ -58,6 +65,31 @@ def chunk_features(passage: str, topic: str) -> dict[str, float]:
         "names_topic": float(bool(topic_words & set(body))),
         "facts": (len(NUMBER.findall(text)) + len(CAPITALISED.findall(text))) * rate,
         "distinct": share(len(set(words)), len(words)),
+        **_form_features(text, found, rate),
+        **subject_features(text, language),
+    }
+
+
+def _form_features(text: str, found: list[str], rate: float) -> dict[str, float]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return {
+        "key_lines": share(sum(_KEY_LINE.match(line) is not None for line in lines), len(lines)),
+        "links": len(re.findall(r"https?://|www\.", text)) * rate,
+        "initials": len(_INITIALS.findall(text)) * rate,
+        "page_ranges": len(_PAGES.findall(text)) * rate,
+        "sentence_words": share(sum(len(tokens(s)) for s in found), len(found)),
+        "line_length": share(len(text), len(lines)),
+        "lines": float(min(30, len(lines))),
+        "distinct_lines": share(len(set(lines)), len(lines)),
+        "brackets": text.count("(") * rate,
+        "commas": text.count(",") * rate,
+        "colons": (text.count(":") + text.count(";")) * rate,
+        "quotes": len(re.findall(r"[\"“”«»„]", text)) * rate,
+        "question_marks": text.count("?") * rate,
+        "numbers": len(NUMBER.findall(text)) * rate,
+        "past": len(_PAST.findall(text)) * rate,
+        "modal": len(_MODAL.findall(text)) * rate,
+        "disclaiming": len(_DISCLAIMING.findall(text)) * rate,
     }
 
 

@@ -50,7 +50,10 @@ class ScriptedEngine:
 
 
 class ScriptedCritic:
-    """Finds everything good unless ``bad`` says otherwise of an output's name and its inputs."""
+    """Finds everything good unless ``bad`` says otherwise of an output's name and its inputs.
+
+    Nothing is fit that has a fault.
+    """
 
     supports_decision_requests = True
 
@@ -60,7 +63,8 @@ class ScriptedCritic:
     def __call__(self, state: dict[str, Any], questions: dict[str, Any]) -> dict[str, Any]:
         answers: dict[str, Any] = {}
         for name, question in questions.items():
-            probability = 0.1 if self._bad(name, state["inputs"]) else 0.9
+            faults = questions if name == "fit" else [name]
+            probability = 0.1 if any(self._bad(fault, state["inputs"]) for fault in faults) else 0.9
             if question["type"] == "noul":
                 answers[name] = {"noul": 1 - probability if name == "same" else probability}
             else:

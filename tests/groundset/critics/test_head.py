@@ -1,5 +1,6 @@
 """The hand-set head critic orders the good before the bad, and always answers."""
 
+import zlib
 from collections.abc import Sequence
 
 import dspy
@@ -30,8 +31,10 @@ class WordEncoder:
     """Embeds a text as its words, so that similarity is shared words."""
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        words = sorted({word for text in texts for word in text.lower().split()})
-        rows = np.array([[float(word in text.lower().split()) for word in words] for text in texts], dtype=np.float32)
+        rows = np.zeros((len(texts), 1024), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                row[zlib.crc32(word.encode("utf-8", "surrogatepass")) % 1024] = 1
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         return rows / np.where(norms, norms, 1)
 

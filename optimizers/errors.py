@@ -17,3 +17,7 @@ class LeakError(OptimizerError):
 
 class PromiseError(OptimizerError):
     """The labels cannot support the precision that was asked for."""
+
+
+class StateError(OptimizerError):
+    """A compiled state cannot be used; the message names the file and why."""

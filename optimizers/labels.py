@@ -141,6 +141,14 @@ def read_all(files: Sequence[Path]) -> list[Label]:
     return labels
 
 
+def splits_of(labels: Iterable[_OneLabel]) -> dict[Split, list[_OneLabel]]:
+    """Return the labels of each split."""
+    found: dict[Split, list[_OneLabel]] = {"train": [], "dev": [], "test": []}
+    for label in labels:
+        found[label.split].append(label)
+    return found
+
+
 def refuse_test_rows(labels: Iterable[Label]) -> None:
     """Raise if labels that are about to be trained on hold a row of the test split.
 

@@ -1,0 +1,128 @@
+"""The strategy ``fit-head``: heads fitted to train rows, their threshold to dev rows, test rows only reported."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import dspy
+import numpy as np
+
+from optimizers.errors import LabelError
+from optimizers.heads import (
+    FAULTS,
+    CriticHeads,
+    Encoder,
+    LinearHead,
+    Recipe,
+    Rows,
+    chunk_evidence,
+    fit_head,
+    outputs_of,
+    probabilities,
+    question_evidence,
+)
+from optimizers.labels import ChunkLabel, Label, QuestionLabel, Split, refuse_test_rows
+from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, share
+from optimizers.thresholds import CurvePoint, lowest_threshold, precision_curve
+from programs.deciding import OVERALL
+
+RECIPES = {"chunk": Recipe(strength=0.03, embedding=True, shapes=5), "judge": Recipe(strength=0.03, embedding=False)}
+_CURVE_POINTS = 60
+
+
+class FittedCritic(NamedTuple):
+    """Heads with their threshold and what they do on each split.
+
+    ``measures`` holds for dev and test the area under the ROC curve, the average precision, the share of good rows
+    that pass and, by reason, the shares of bad ones that pass. ``test`` holds the probabilities of the test rows.
+    """
+
+    heads: CriticHeads
+    threshold: float
+    curve: tuple[CurvePoint, ...]
+    measures: dict[str, dict[str, Interval]]
+    test: dict[str, float]
+
+
+def fit_critic(
+    step: str,
+    splits: Mapping[Split, Sequence[Label]],
+    encoder: Encoder,
+    *,
+    target_precision: float,
+    recipe: Recipe | None = None,
+    seed: int = 0,
+    on_progress: Callable[[str], None] | None = None,
+) -> FittedCritic:
+    """Fit the heads of ``chunk`` or ``judge``.
+
+    Args:
+        step: which of the two.
+        splits: what to fit to (``train``), to choose the threshold on (``dev``) and to report (``test``).
+        encoder: embeds texts.
+        target_precision: what share of accepted dev rows must be good, with 95 % confidence.
+        recipe: how to fit; the step's own by default.
+        seed: fixes the folds.
+        on_progress: called with what comes next.
+
+    Raises:
+        LeakError: train or dev hold rows of the test split.
+        LabelError: a split has no good or no bad rows.
+        PromiseError: the dev rows do not support the precision.
+    """
+    recipe = recipe or RECIPES[step]
+    told: Callable[[str], object] = on_progress or str
+    refuse_test_rows([*splits["train"], *splits["dev"]])
+    for name, found_labels in splits.items():
+        if len({label.good for label in found_labels}) < 2:
+            raise LabelError(
+                f"the labels of {step} hold no good or no bad rows in the split {name}; add some (--labels)."
+            )
+    told(f"Reading the evidence of {sum(map(len, splits.values()))} labelled rows")
+    rows = {name: _rows(step, found, encoder) for name, found in splits.items()}
+    heads: dict[str, LinearHead] = {}
+    for output in outputs_of(step):
+        told(f"Fitting {output}")
+        faults = FAULTS[step].get(output, ())
+        kept = [n for n, label in enumerate(splits["train"]) if not faults or label.reason in ("ok", *faults)]
+        true = [splits["train"][place].good for place in kept]
+        heads[output] = fit_head(rows["train"].at(np.array(kept)), true, recipe, seed)
+    found = {name: probabilities(heads[OVERALL], rows[name]) for name in ("dev", "test")}
+    curve = precision_curve([label.good for label in splits["dev"]], found["dev"])
+    threshold = round(lowest_threshold(curve, target_precision).threshold, 4)
+    measures = {name: measure(splits[name], found[name], threshold) for name in ("dev", "test")}
+    thinned = tuple(curve[place] for place in np.unique(np.linspace(0, len(curve) - 1, _CURVE_POINTS).astype(int)))
+    test = {label.id: value for label, value in zip(splits["test"], found["test"], strict=True)}
+    return FittedCritic(CriticHeads(step=step, heads=heads), threshold, thinned, measures, test)
+
+
+def measure(labels: Sequence[Label], probability: Sequence[float], threshold: float) -> dict[str, Interval]:
+    """Return what a critic does on labelled rows at a threshold; see :class:`FittedCritic`."""
+    good = [label.good for label in labels]
+    passed = [value >= threshold for value in probability]
+    figures = {
+        "auc": bootstrap(area_under_roc, good, probability),
+        "average_precision": bootstrap(average_precision, good, probability),
+        "precision": share(sum(g for g, p in zip(good, passed, strict=True) if p), sum(passed)),
+    }
+    for reason in dict.fromkeys(label.reason for label in labels):
+        of_reason = [p for label, p in zip(labels, passed, strict=True) if label.reason == reason]
+        figures[f"passed_{reason}"] = share(sum(of_reason), len(of_reason))
+    return figures
+
+
+def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str, Any]:
+    """Return the state of a bare predictor whose overall output has this threshold."""
+    predict = dspy.Predict(signature)
+    predict.fields = {OVERALL: {"threshold": threshold}}
+    state: dict[str, Any] = predict.dump_state()
+    return state
+
+
+def _rows(step: str, labels: Sequence[Label], encoder: Encoder) -> Rows:
+    documents = [label.document for label in labels]
+    if step == "chunk":
+        texts = [label.text for label in labels if isinstance(label, ChunkLabel)]
+        return Rows(chunk_evidence(texts), encoder.encode(texts), texts, documents)
+    pairs = [(label.question, label.passage) for label in labels if isinstance(label, QuestionLabel)]
+    texts = [question for question, _ in pairs]
+    return Rows(question_evidence(pairs, encoder), encoder.encode(texts), texts, documents)

@@ -9,16 +9,30 @@ from programs.deciding import decide
 from signatures.chunk import ScoreChunk
 from signatures.judge import JudgeQuestion
 
-
-def judge_chunks(texts: Sequence[str], critic: Any) -> list[tuple[float, bool]]:
-    """Return the probability of good and the verdict of each chunk."""
-    predict = dspy.Predict(ScoreChunk)
-    decisions = (decide(predict, critic, topic="", passage=text) for text in texts)
-    return [(decision.probability, decision.good) for decision in decisions]
+State = dict[str, Any]
 
 
-def judge_questions(pairs: Sequence[tuple[str, str]], critic: Any) -> list[tuple[float, bool]]:
-    """Return the probability of good and the verdict of each (question, passage) pair."""
-    predict = dspy.Predict(JudgeQuestion)
-    decisions = (decide(predict, critic, question=question, passage=passage) for question, passage in pairs)
+def judge_chunks(texts: Sequence[str], critic: Any, state: State | None = None) -> list[tuple[float, bool]]:
+    """Return the probability of good and the verdict of each chunk, with a compiled state of the step."""
+    return _judge(ScoreChunk, [{"topic": "", "passage": text} for text in texts], critic, state)
+
+
+def judge_questions(
+    pairs: Sequence[tuple[str, str]], critic: Any, state: State | None = None
+) -> list[tuple[float, bool]]:
+    """Return the probability of good and the verdict of each (question, passage) pair, with a compiled state."""
+    rows = [{"passage": passage, "question": question} for question, passage in pairs]
+    return _judge(JudgeQuestion, rows, critic, state)
+
+
+def _judge(
+    signature: type[dspy.Signature], rows: Sequence[dict[str, str]], critic: Any, state: State | None
+) -> list[tuple[float, bool]]:
+    predict = dspy.Predict(signature)
+    if state is not None:
+        predict.load_state(state)
+    embed_ahead = getattr(critic, "embed_ahead", None)
+    if embed_ahead is not None:
+        embed_ahead(rows)
+    decisions = (decide(predict, critic, **row) for row in rows)
     return [(decision.probability, decision.good) for decision in decisions]

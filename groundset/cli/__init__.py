@@ -48,6 +48,7 @@ def build_app() -> typer.Typer:
     """
     from groundset.cli import labels, models
     from groundset.cli.chunk import chunk
+    from groundset.cli.compile import compile_steps
     from groundset.cli.export import export
     from groundset.cli.generate import generate
     from groundset.cli.judge import judge
@@ -67,6 +68,7 @@ def build_app() -> typer.Typer:
     app.callback()(_root)
     for command in (generate, chunk, judge, show, export):
         app.command()(command)
+    app.command("compile")(compile_steps)
     app.add_typer(models.app, name="models")
     app.add_typer(labels.app, name="labels")
     return app

@@ -40,6 +40,12 @@ def generate(
     critic: Annotated[
         str | None, typer.Option(help="Who decides what is good: head (fast) or lm.", show_default="head")
     ] = None,
+    compiled: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHICH", help="Compiled states: shipped, none or a folder of your own.", show_default="shipped"
+        ),
+    ] = None,
     embedder: Annotated[str | None, typer.Option(help="The embedding model.", show_default="all-minilm-l6-v2")] = None,
     chunker: Annotated[
         ChunkerChoice | None, typer.Option(help="How documents are cut.", show_default="recursive")
@@ -104,6 +110,7 @@ def generate(
         "mix": mix,
         "lm": lm,
         "critic": critic,
+        "compiled": compiled,
         "embedder": embedder,
         "chunker": chunker,
         "chunk_size": chunk_size,

@@ -36,6 +36,9 @@ def judge(
     embedder: Annotated[
         str, typer.Option(metavar="MODEL", help="The embedding model of the critic head.")
     ] = DEFAULT_EMBEDDER,
+    compiled: Annotated[
+        str, typer.Option(metavar="WHICH", help="Compiled states: shipped, none or a folder of your own.")
+    ] = "shipped",
 ) -> None:
     """Judge chunks or questions, each by itself.
 
@@ -43,7 +46,7 @@ def judge(
     are, in their order. The output appears whole or not at all.
     """
     rows = read_rows(file, _FIELDS[kind])
-    with open_judge(kind, critic, lm, embedder) as decide:
+    with open_judge(kind, critic, lm, embedder, compiled) as decide:
         good = write_judged(rows, decide, out)
     typer.echo(f"Judged {len(rows)} {kind}: {good} good, {len(rows) - good} bad. Rows: {out}.")
 
@@ -81,8 +84,9 @@ def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str) -> Iterator[Judge]:
+def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str) -> Iterator[Judge]:
     """Load what the critic needs and yield what judges a batch of rows."""
+    from groundset.compiled import load_compiled
     from groundset.critics import open_critic
     from programs.judging import judge_chunks, judge_questions
 
@@ -96,11 +100,13 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str) -> Iterat
             from groundset.retrieval.embedder import load_embedder
 
             encoder = load_embedder(embedder)
-        opened = open_critic(critic, embedder=encoder, language_model=language_model)
+        states = load_compiled(compiled, critic=critic, embedder_sha256=encoder.sha256 if encoder else None)
+        opened = open_critic(critic, embedder=encoder, language_model=language_model, heads=states.heads)
+        state = states.predictors.get("chunk" if kind == "chunks" else "judge")
         if kind == "chunks":
-            yield lambda rows: judge_chunks([row["text"] for row in rows], opened)
+            yield lambda rows: judge_chunks([row["text"] for row in rows], opened, state)
         else:
-            yield lambda rows: judge_questions([(row["question"], row["passage"]) for row in rows], opened)
+            yield lambda rows: judge_questions([(row["question"], row["passage"]) for row in rows], opened, state)
 
 
 def write_judged(rows: Sequence[dict[str, Any]], decide: Judge, out: Path) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from groundset.critics.hand_set import HAND_SET
-from optimizers.heads import CriticHeads, Encoder
+from optimizers.heads import CriticHeads, Encoder, texts_to_embed
 
 _STEPS = {
     frozenset({"topic", "passage"}): "chunk",
@@ -38,8 +38,9 @@ class HeadCritic:
         """Return the steps that were fitted, or ``uncompiled``."""
         return ", ".join(sorted(self._heads)) or "uncompiled"
 
-    def embed_ahead(self, texts: Sequence[str]) -> None:
-        """Embed texts together that decisions will need one by one."""
+    def embed_ahead(self, rows: Sequence[Mapping[str, str]]) -> None:
+        """Embed together what decisions about these inputs will need one by one."""
+        texts = [text for inputs in rows for text in texts_to_embed(inputs)]
         if texts:
             self._encoder.encode(texts)
 

@@ -35,6 +35,7 @@ class RunConfig(BaseModel):
     mix: dict[Evolution, float] = {"simple": 50, "reasoning": 25, "conditional": 25}
     lm: str = Field(default="qwen2.5-coder-0.5b", min_length=1)
     critic: str = "head"
+    compiled: str = Field(default="shipped", min_length=1)
     embedder: str = Field(default="all-minilm-l6-v2", min_length=1)
     chunker: ChunkerName = "recursive"
     chunk_size: int | None = Field(default=None, ge=1)

@@ -5,6 +5,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from groundset.compiled import Compiled, load_compiled
 from groundset.corpus import Corpus, build_corpus, draw_order
 from groundset.errors import GroundsetError, InputError, RunError
 from groundset.retrieval.index import ChunkIndex
@@ -45,6 +46,7 @@ class _Parts(NamedTuple):
     language_model: Any
     embedder: Any
     critic: Any
+    compiled: Compiled
     corpus: Corpus | None
     identity: Identity
 
@@ -150,10 +152,13 @@ def _open_parts(
     language_model = stack.enter_context(
         (open_lm or real_open_lm)(config.lm, journal=journal, workers=config.workers, verbose=verbose)
     )
-    critic = (open_critic or real_open_critic)(config.critic, embedder=embedder, language_model=language_model)
+    compiled = load_compiled(config.compiled, critic=config.critic, embedder_sha256=embedder.sha256)
+    critic = (open_critic or real_open_critic)(
+        config.critic, embedder=embedder, language_model=language_model, heads=compiled.heads
+    )
     models = {"lm": language_model, "embedder": embedder}
     named = with_models(identity, **{key: ModelName(model.name, model.sha256) for key, model in models.items()})
-    return _Parts(language_model, embedder, critic, corpus, named)
+    return _Parts(language_model, embedder, critic, compiled, corpus, {**named, "compiled": compiled.digest})
 
 
 def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
@@ -197,6 +202,7 @@ def _create_store(config: RunConfig, out: Path, parts: _Parts, progress: Progres
                 "embedder": parts.identity["embedder"],
                 "critic": {"name": parts.critic.name, "compiled": parts.critic.compiled},
             },
+            "compiled": parts.compiled.record(),
             "corpus": corpus.counts.model_dump(mode="json"),
             "skipped": [file.model_dump(mode="json") for file in corpus.skipped],
         },
@@ -217,6 +223,7 @@ def _engine(
         retriever=ChunkIndex(chunks, store.vectors(), encode),
         candidates=config.candidates,
         max_rank=config.max_rank,
+        states=parts.compiled.predictors,
     )
     engine = RunEngine(
         store,

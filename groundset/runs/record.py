@@ -85,6 +85,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "seconds": round(seconds, 2),
         "started": started,
         "critic": models["critic"]["compiled"],
+        "compiled": store.meta("compiled"),
         "models": models,
         "configuration": store.meta("configuration"),
         "identity": store.meta("digest"),

@@ -24,7 +24,7 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
     ]
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
-    lines += [_refused(store), _cost(store)]
+    lines += [*_expected(store, accepted), _refused(store), _cost(store)]
     lines.append(f"Files: {files.samples}, {files.rejects.name}, {files.record.name}.")
     if status in ("interrupted", "failed"):
         lines.append(
@@ -47,6 +47,18 @@ def shortage(store: RunStore) -> str:
         f"all chunks were asked about as often as they bear, and {missing} samples are missing"
         f"{f'; refused most: {most}' if most else ''}. More documents or a lower --size would help."
     )
+
+
+def _expected(store: RunStore, accepted: int) -> list[str]:
+    """Return what share of the accepted questions to expect good, where a compiled critic knows."""
+    promise = store.meta("compiled").get("judge", {})
+    if not accepted or "expected_good" not in promise:
+        return []
+    low, high = promise["interval"]
+    return [
+        f"Of labelled questions, {promise['expected_good']:.0%} ({low:.0%} to {high:.0%}) of those that pass this "
+        "critic are good."
+    ]
 
 
 def _refused(store: RunStore) -> str:

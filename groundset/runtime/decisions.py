@@ -36,7 +36,7 @@ class LogprobCritic:
         answers = {}
         for name, question in questions.items():
             labels, keys = _labels(question)
-            response = self._lm(self._request(state, question, labels))
+            response = self._lm(self._request(state, name, question, labels))
             answers[name] = _evidence(question, keys, self._masses(response, labels))
         return answers
 
@@ -45,16 +45,18 @@ class LogprobCritic:
         answers = {}
         for name, question in questions.items():
             labels, keys = _labels(question)
-            response = await self._lm.acall(self._request(state, question, labels))
+            response = await self._lm.acall(self._request(state, name, question, labels))
             answers[name] = _evidence(question, keys, self._masses(response, labels))
         return answers
 
-    def _request(self, state: Mapping[str, Any], question: Mapping[str, Any], labels: Sequence[str]) -> Request:
+    def _request(
+        self, state: Mapping[str, Any], name: str, question: Mapping[str, Any], labels: Sequence[str]
+    ) -> Request:
         turns: list[Message] = []
         for demo in state.get("demos", ()):
-            name = next((n for n in demo if n not in state["inputs"]), None)
-            if name is not None:
-                turns.append(Message.user(_task(demo, question, labels, without=name)))
+            if name in demo:
+                shown = {field: demo[field] for field in state["inputs"] if field in demo}
+                turns.append(Message.user(_task(shown, question, labels)))
                 turns.append(Message.assistant(_label_of(demo[name], labels)))
         turns.append(Message.user(_task(state["inputs"], question, labels)))
         config = Config(max_tokens=1, temperature=0.0, logprobs=_TOP)
@@ -91,13 +93,9 @@ def _labels(question: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     return [chr(ord("A") + place) for place in range(len(options))], options
 
 
-def _task(
-    inputs: Mapping[str, Any], question: Mapping[str, Any], labels: Sequence[str], without: str | None = None
-) -> str:
+def _task(inputs: Mapping[str, Any], question: Mapping[str, Any], labels: Sequence[str]) -> str:
     """Return the user's turn: the inputs first, so that questions on one text share its evaluation."""
-    lines = [
-        f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in inputs.items() if value and name != without
-    ]
+    lines = [f"{name.replace('_', ' ').capitalize()}: {value}" for name, value in inputs.items() if value]
     instructions = question["instructions"]
     lines.append("")
     lines.append(instructions if isinstance(instructions, str) else json.dumps(instructions, ensure_ascii=False))

@@ -1,6 +1,6 @@
 """The numeric evidence of the fitted heads, in batches, so that all texts are embedded together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -28,6 +28,13 @@ def chunk_evidence(passages: Sequence[str]) -> list[dict[str, float]]:
         {name: value for name, value in chunk_features(passage, "").items() if name not in _OF_TITLE}
         for passage in passages
     ]
+
+
+def texts_to_embed(inputs: Mapping[str, str]) -> list[str]:
+    """Return the texts whose vectors are evidence for a decision: all inputs, and a question's passage by sentences."""
+    passage = inputs.get("passage", "")
+    parts = sentences(passage, language_of(passage)) if "question" in inputs else []
+    return [text for text in (inputs.get("question"), passage, *parts) if text]
 
 
 def question_evidence(pairs: Sequence[tuple[str, str]], encoder: Encoder) -> list[dict[str, float]]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_serializer
 
 from programs.evidence import grams, shape
 
@@ -29,6 +29,10 @@ class LinearHead(BaseModel):
     embedding: tuple[float, ...] = ()
     vocabulary: frozenset[str] = frozenset()
     grams: dict[str, float] = {}
+
+    @field_serializer("vocabulary")
+    def _in_order(self, vocabulary: frozenset[str]) -> list[str]:
+        return sorted(vocabulary)
 
     def probability(
         self, features: Mapping[str, float], *, vector: npt.NDArray[np.float32] | None = None, text: str = ""

@@ -26,8 +26,8 @@ def calls(monkeypatch):
     seen = []
 
     @contextmanager
-    def open_judge(kind, critic, lm, embedder):
-        seen.append((kind, critic, lm, embedder))
+    def open_judge(kind, critic, lm, embedder, compiled):
+        seen.append((kind, critic, lm, embedder, compiled))
 
         def decide(rows):
             seen.append(len(rows))
@@ -48,7 +48,7 @@ def test_rows_keep_their_keys_in_order(run, calls, tmp_path):
     assert judged[0] == {**ROWS[0], "probability": 0.9, "verdict": "good"}
     assert list(judged[0]) == ["id", "text", "tags", "weight", "probability", "verdict"]
     assert judged[1] == {**ROWS[1], "probability": 0.125, "verdict": "bad"}
-    assert calls[0] == ("chunks", "head", None, "all-minilm-l6-v2")
+    assert calls[0] == ("chunks", "head", None, "all-minilm-l6-v2", "shipped")
 
 
 def test_questions_need_a_question_and_a_passage(run, calls, tmp_path):

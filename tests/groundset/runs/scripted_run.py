@@ -128,7 +128,7 @@ class ScriptedRecipe(dspy.Module):
 
 
 def recipe_builder(**options: Any) -> Any:
-    def build(name: str, *, critic: Any, retriever: Retriever, candidates: int, max_rank: int) -> ScriptedRecipe:
+    def build(name: str, *, retriever: Retriever, **parts: Any) -> ScriptedRecipe:
         return ScriptedRecipe(retriever, **options)
 
     return build

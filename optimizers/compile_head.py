@@ -1,0 +1,84 @@
+"""From label files to the compiled state of a head."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from optimizers.fit_critic import FittedCritic, fit_critic, thresholds_of
+from optimizers.heads import FAULTS, Encoder
+from optimizers.labels import ChunkLabel, QuestionLabel, read_all, splits_of
+from optimizers.states import HEAD, CompiledState, dspy_version, signature_hash
+from programs.steps import critics
+
+STEPS = tuple(FAULTS)
+STRATEGY = "fit-head"
+_LIBRARIES = ("dspy", "numpy", "scikit-learn", "sentence-transformers")
+
+
+class CompiledHead(NamedTuple):
+    """A state with what was measured on the way."""
+
+    state: CompiledState
+    fitted: FittedCritic
+
+
+def compile_head(
+    step: str,
+    files: Sequence[Path],
+    encoder: Encoder,
+    *,
+    encoder_sha256: str,
+    target_precision: float,
+    seed: int = 0,
+    on_progress: Callable[[str], None] | None = None,
+) -> CompiledHead:
+    """Fit the head of a step to the labels in files and return its state.
+
+    Raises:
+        LabelError: a file is wrong, or a split lacks good or bad rows.
+        PromiseError: the labels do not support the precision.
+    """
+    labels = labels_for(step, files)
+    splits = splits_of(labels)
+    fitted = fit_critic(step, splits, encoder, target_precision=target_precision, seed=seed, on_progress=on_progress)
+    signature = critics()[step].signature
+    record: dict[str, Any] = {
+        "labels": [{"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()} for file in files],
+        "rows": {name: len(rows) for name, rows in splits.items()},
+        "documents": {name: len({row.document for row in rows}) for name, rows in splits.items()},
+        "seed": seed,
+        "versions": {name: metadata.version(name) for name in _LIBRARIES},
+        "measures": {
+            split: {name: [round(value, 4) for value in interval] for name, interval in found.items()}
+            for split, found in fitted.measures.items()
+        },
+    }
+    state = CompiledState(
+        step=step,
+        model=HEAD,
+        model_sha256=encoder_sha256,
+        optimizer=STRATEGY,
+        signature=signature_hash(signature),
+        dspy=dspy_version(),
+        predictor=thresholds_of(signature, fitted.threshold),
+        heads=fitted.heads,
+        target_precision=target_precision,
+        threshold=fitted.threshold,
+        curve=fitted.curve,
+        record=record,
+    )
+    return CompiledHead(state, fitted)
+
+
+def labels_for(step: str, files: Sequence[Path]) -> list[Any]:
+    """Return the labels that a step learns from: chunks for ``chunk``, questions for ``judge``.
+
+    Files may hold either kind; the other kind is passed over.
+
+    Raises:
+        LabelError: a file is wrong.
+    """
+    kind = ChunkLabel if step == "chunk" else QuestionLabel
+    return [label for label in read_all(files) if isinstance(label, kind) and label.annotation_pass == 1]

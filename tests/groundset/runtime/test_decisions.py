@@ -1,0 +1,51 @@
+"""What the lm critic asks, and what it makes of the answer's log-probabilities."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import dspy
+import pytest
+
+from groundset.runtime.decisions import LogprobCritic
+from programs.deciding import decide
+from signatures import JudgeQuestion
+
+
+class LikelyYes:
+    """Finds "yes" three times as likely as "no", whatever it is asked."""
+
+    model = "local/x"
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+
+    def __call__(self, request: Any) -> Any:
+        self.requests.append(request)
+        top = [SimpleNamespace(token=" yes", logprob=math.log(0.6)), SimpleNamespace(token="No", logprob=math.log(0.2))]
+        return SimpleNamespace(logprobs=[SimpleNamespace(token=" yes", logprob=math.log(0.6), top=top)])
+
+
+def texts(request: Any) -> list[str]:
+    return ["".join(part.text for part in message.parts) for message in request.messages]
+
+
+def test_probabilities_are_shares_of_the_mass_of_the_labels() -> None:
+    decision = decide(dspy.Predict(JudgeQuestion), LogprobCritic(LikelyYes()), passage="P.", question="Q?")
+    assert set(decision.probabilities) == {"fit", "independent", "clear", "answerable"}
+    assert all(p == pytest.approx(0.75) for p in decision.probabilities.values())
+
+
+def test_a_demo_shows_its_inputs_and_the_label_of_the_question_asked() -> None:
+    lm = LikelyYes()
+    predict = dspy.Predict(JudgeQuestion)
+    predict.demos = [
+        dspy.Example(passage="The mill burned.", question="What burned?", clear=True, answerable=False),
+    ]
+    decide(predict, LogprobCritic(lm), passage="P.", question="Q?")
+    by_question = dict(zip(("fit", "independent", "clear", "answerable"), map(texts, lm.requests), strict=True))
+    assert len(by_question["fit"]) == len(by_question["independent"]) == 1
+    assert by_question["clear"][1] == "yes"
+    assert by_question["answerable"][1] == "no"
+    for name in ("clear", "answerable"):
+        assert by_question[name][0].startswith("Passage: The mill burned.\nQuestion: What burned?\n\n")

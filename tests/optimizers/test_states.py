@@ -1,0 +1,65 @@
+"""Compiled states: the same bytes again, and never half a state."""
+
+import json
+from pathlib import Path
+
+import dspy
+import pytest
+
+from optimizers.errors import StateError
+from optimizers.fit_critic import thresholds_of
+from optimizers.heads import CriticHeads, LinearHead
+from optimizers.states import CompiledState, dspy_version, read_state, read_states, signature_hash, write_state
+from signatures import JudgeQuestion, ScoreChunk
+
+
+def state() -> CompiledState:
+    head = LinearHead(weights={"words": (1.0, 2.0, 3.0)}, bias=0.1, vocabulary=frozenset({"b", "a", "c"}))
+    return CompiledState(
+        step="judge",
+        model="head",
+        model_sha256="ab",
+        optimizer="fit-head",
+        signature=signature_hash(JudgeQuestion),
+        dspy=dspy_version(),
+        predictor=thresholds_of(JudgeQuestion, 0.37),
+        heads=CriticHeads(step="judge", heads={"fit": head}),
+        threshold=0.37,
+    )
+
+
+def test_a_state_comes_back_as_it_was_in_the_same_bytes(tmp_path: Path) -> None:
+    first, second = tmp_path / "a" / "judge.json", tmp_path / "b" / "judge.json"
+    write_state(state(), first)
+    write_state(read_state(first, JudgeQuestion), second)
+    assert first.read_bytes() == second.read_bytes()
+    assert read_states(tmp_path / "a", {"judge": JudgeQuestion, "chunk": ScoreChunk}) == {"judge": state()}
+    predict = dspy.Predict(JudgeQuestion)
+    predict.load_state(state().predictor)
+    assert predict.fields["fit"]["threshold"] == 0.37
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [("signature", "0" * 16, "signature"), ("dspy", "3.1", "version of DSPy"), ("version", 9, "layout")],
+)
+def test_a_state_for_something_else_is_refused(tmp_path: Path, field: str, value: object, said: str) -> None:
+    file = tmp_path / "judge.json"
+    write_state(state().model_copy(update={field: value}), file)
+    with pytest.raises(StateError, match=f"another {said}.*--compiled none"):
+        read_state(file, JudgeQuestion)
+
+
+def test_a_file_that_is_no_state_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "judge.json"
+    file.write_text(json.dumps({"step": "judge"}), encoding="utf-8")
+    with pytest.raises(StateError, match=r"judge\.json: no compiled state"):
+        read_state(file, JudgeQuestion)
+    with pytest.raises(StateError, match="No such file"):
+        read_state(tmp_path / "none.json", JudgeQuestion)
+
+
+def test_the_hash_of_a_signature_changes_with_what_it_asks() -> None:
+    assert signature_hash(JudgeQuestion) == signature_hash(JudgeQuestion)
+    assert signature_hash(JudgeQuestion) != signature_hash(ScoreChunk)
+    assert signature_hash(JudgeQuestion.with_instructions("Judge.")) != signature_hash(JudgeQuestion)

@@ -19,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint bench
+.PHONY: help install run test lint bench compile
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ lint: install ## Check style, types and the layers
 
 test: lint ## Check everything: lint, tests with a small real model, the wheel
 	$(BIN)/pytest
+
+compile: install ## Fit the critics in data/compiled/ to data/labels/ again
+	$(BIN)/groundset compile all --out data/compiled
 
 bench: install ## Print the figures of benchmarks/README.md
 	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

@@ -62,10 +62,10 @@ def compile_head(
         optimizer=STRATEGY,
         signature=signature_hash(signature),
         dspy=dspy_version(),
-        predictor=thresholds_of(signature, fitted.threshold),
+        predictor=thresholds_of(signature, fitted.chosen.threshold),
         heads=fitted.heads,
         target_precision=target_precision,
-        threshold=fitted.threshold,
+        threshold=fitted.chosen.threshold,
         curve=fitted.curve,
         record=record,
     )

@@ -27,17 +27,18 @@ from programs.deciding import OVERALL
 
 RECIPES = {"chunk": Recipe(strength=0.03, embedding=True, shapes=5), "judge": Recipe(strength=0.03, embedding=False)}
 _CURVE_POINTS = 60
+FEWEST_ROWS = 10  # good and bad ones each
 
 
 class FittedCritic(NamedTuple):
-    """Heads with their threshold and what they do on each split.
+    """Heads with the point of the curve that was chosen, and what they do there on each split.
 
     ``measures`` holds for dev and test the area under the ROC curve, the average precision, the share of good rows
     that pass and, by reason, the shares of bad ones that pass. ``test`` holds the probabilities of the test rows.
     """
 
     heads: CriticHeads
-    threshold: float
+    chosen: CurvePoint
     curve: tuple[CurvePoint, ...]
     measures: dict[str, dict[str, Interval]]
     test: dict[str, float]
@@ -66,16 +67,18 @@ def fit_critic(
 
     Raises:
         LeakError: train or dev hold rows of the test split.
-        LabelError: a split has no good or no bad rows.
+        LabelError: a split has too few good or bad rows.
         PromiseError: the dev rows do not support the precision.
     """
     recipe = recipe or RECIPES[step]
     told: Callable[[str], object] = on_progress or str
     refuse_test_rows([*splits["train"], *splits["dev"]])
     for name, found_labels in splits.items():
-        if len({label.good for label in found_labels}) < 2:
+        good = sum(label.good for label in found_labels)
+        if min(good, len(found_labels) - good) < FEWEST_ROWS:
             raise LabelError(
-                f"the labels of {step} hold no good or no bad rows in the split {name}; add some (--labels)."
+                f"the labels of {step} hold {good} good and {len(found_labels) - good} bad rows in the split {name}; "
+                f"it takes {FEWEST_ROWS} of each."
             )
     told(f"Reading the evidence of {sum(map(len, splits.values()))} labelled rows")
     rows = {name: _rows(step, found, encoder) for name, found in splits.items()}
@@ -85,14 +88,15 @@ def fit_critic(
         faults = FAULTS[step].get(output, ())
         kept = [n for n, label in enumerate(splits["train"]) if not faults or label.reason in ("ok", *faults)]
         true = [splits["train"][place].good for place in kept]
+        if len(true) - sum(true) < FEWEST_ROWS:
+            continue  # too few rows have these faults; the output stays as it is set by hand
         heads[output] = fit_head(rows["train"].at(np.array(kept)), true, recipe, seed)
     found = {name: probabilities(heads[OVERALL], rows[name]) for name in ("dev", "test")}
     curve = precision_curve([label.good for label in splits["dev"]], found["dev"])
-    threshold = round(lowest_threshold(curve, target_precision).threshold, 4)
-    measures = {name: measure(splits[name], found[name], threshold) for name in ("dev", "test")}
-    thinned = tuple(curve[place] for place in np.unique(np.linspace(0, len(curve) - 1, _CURVE_POINTS).astype(int)))
+    chosen = lowest_threshold(curve, target_precision)
+    measures = {name: measure(splits[name], found[name], chosen.threshold) for name in ("dev", "test")}
     test = {label.id: value for label, value in zip(splits["test"], found["test"], strict=True)}
-    return FittedCritic(CriticHeads(step=step, heads=heads), threshold, thinned, measures, test)
+    return FittedCritic(CriticHeads(step=step, heads=heads), chosen, _thinned(curve, chosen), measures, test)
 
 
 def measure(labels: Sequence[Label], probability: Sequence[float], threshold: float) -> dict[str, Interval]:
@@ -108,6 +112,12 @@ def measure(labels: Sequence[Label], probability: Sequence[float], threshold: fl
         of_reason = [p for label, p in zip(labels, passed, strict=True) if label.reason == reason]
         figures[f"passed_{reason}"] = share(sum(of_reason), len(of_reason))
     return figures
+
+
+def _thinned(curve: Sequence[CurvePoint], chosen: CurvePoint) -> tuple[CurvePoint, ...]:
+    """Return enough points of a curve to draw it, the chosen one among them."""
+    places = set(np.linspace(0, len(curve) - 1, _CURVE_POINTS).astype(int).tolist()) | {curve.index(chosen)}
+    return tuple(curve[place] for place in sorted(places))
 
 
 def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str, Any]:

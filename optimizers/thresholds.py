@@ -33,19 +33,24 @@ class CurvePoint(BaseModel):
 
 
 def precision_curve(good: Sequence[bool], probability: Sequence[float]) -> list[CurvePoint]:
-    """Return one point for each distinct probability, the lowest threshold first."""
+    """Return one point for each distinct probability, the lowest threshold first.
+
+    A threshold lies halfway to the next lower probability, so that a row much like the last accepted one falls on
+    its side.
+    """
     rows = sorted(zip(probability, good, strict=True), key=lambda row: -row[0])
     total = sum(good)
     points: list[CurvePoint] = []
     passed = 0
     for place, (value, is_good) in enumerate(rows, 1):
         passed += is_good
-        if place < len(rows) and rows[place][0] == value:
+        below = rows[place][0] if place < len(rows) else 0.0
+        if place < len(rows) and below == value:
             continue
         precision = share(passed, place)
         points.append(
             CurvePoint(
-                threshold=value,
+                threshold=round((value + below) / 2, 6),
                 accepted=place,
                 good=passed,
                 precision=precision.value,

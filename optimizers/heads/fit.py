@@ -92,7 +92,7 @@ def held_out_probabilities(rows: Rows, true: Sequence[bool], recipe: Recipe, see
     """Return each row's probability by a head that was fitted without the row's document (five folds)."""
     found = np.zeros(len(rows.texts))
     target = np.asarray(true, dtype=bool)
-    for rest, fold in _folds(rows.documents, seed):
+    for rest, fold in _folds(rows.documents, target, seed):
         head = fit_head(rows.at(rest), target[rest], recipe, seed)
         found[fold] = probabilities(head, rows.at(fold))
     return [float(value) for value in found]
@@ -106,11 +106,12 @@ def probabilities(head: LinearHead, rows: Rows) -> list[float]:
     ]
 
 
-def _folds(documents: Sequence[str], seed: int) -> list[tuple[Any, Any]]:
-    from sklearn.model_selection import GroupKFold
+# Folds keep documents whole, and as far as that goes the share of true rows the same.
+def _folds(documents: Sequence[str], target: npt.NDArray[np.bool_], seed: int) -> list[tuple[Any, Any]]:
+    from sklearn.model_selection import StratifiedGroupKFold
 
-    splitter = GroupKFold(_FOLDS, shuffle=True, random_state=seed)
-    return list(splitter.split(np.zeros(len(documents)), groups=list(documents)))
+    splitter = StratifiedGroupKFold(_FOLDS, shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(len(documents)), target, groups=list(documents)))
 
 
 def _embedding_feature(
@@ -123,7 +124,7 @@ def _embedding_feature(
         return np.asarray(model.fit(rows.vectors[places], target[places]).coef_[0], dtype=float)
 
     held_out = np.zeros(len(target))
-    for rest, fold in _folds(rows.documents, seed):
+    for rest, fold in _folds(rows.documents, target, seed):
         held_out[fold] = rows.vectors[fold] @ fit(rest)
     return held_out, fit(np.arange(len(target)))
 

@@ -89,10 +89,19 @@ def label(number: int, good: bool, split: Split) -> ChunkLabel:
 def labels() -> list[ChunkLabel]:
     names: list[Split] = ["train"] * 60 + ["dev"] * 40 + ["test"] * 20
     found = [label(n, bool(n % 2), split) for n, split in enumerate(names)]
-    thin = label(500, False, "train").model_copy(
-        update={"reason": "not_self_contained", "text": "It was so, they said."}
-    )
-    return [*found, thin]
+    leaning = [
+        label(n, False, "train").model_copy(update={"reason": "not_self_contained", "text": f"It was {n}, they said."})
+        for n in range(500, 512)
+    ]
+    return [*found, *leaning]
+
+
+def test_outputs_whose_faults_no_row_has_stay_set_by_hand() -> None:
+    found = [label for label in labels() if label.reason != "not_self_contained"]
+    assert set(fit_critic("chunk", splits_of(found), WordEncoder(), target_precision=0.8).heads.heads) == {
+        "fit",
+        "content",
+    }
 
 
 def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test() -> None:

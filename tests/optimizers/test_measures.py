@@ -67,12 +67,12 @@ def test_kappa_of_a_hand_counted_table() -> None:
 def test_the_curve_counts_what_each_threshold_accepts() -> None:
     curve = precision_curve([True, False, True, True], [0.9, 0.5, 0.5, 0.2])
     assert [(p.threshold, p.accepted, p.good, p.recall) for p in curve] == [
-        (0.2, 4, 3, 1.0),
-        (0.5, 3, 2, pytest.approx(2 / 3)),
-        (0.9, 1, 1, pytest.approx(1 / 3)),
+        (pytest.approx(0.1), 4, 3, 1.0),
+        (pytest.approx(0.35), 3, 2, pytest.approx(2 / 3)),
+        (pytest.approx(0.7), 1, 1, pytest.approx(1 / 3)),
     ]
     assert point_at(curve, 0.3) == curve[1]
-    assert point_at(curve, 0.95) is None
+    assert point_at(curve, 0.75) is None
 
 
 def test_the_lowest_threshold_that_keeps_the_promise_is_chosen() -> None:

@@ -1,0 +1,125 @@
+"""From labels to a folder of states, and from the folder to a critic that uses them."""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from groundset import compiling
+from groundset.compiled import load_compiled
+from groundset.critics import open_critic
+from groundset.data_files import data_path
+from groundset.errors import InputError
+from groundset.retrieval.embedder import load_embedder
+from optimizers.errors import StateError
+from optimizers.labels import read_chunk_labels, read_question_labels
+from optimizers.measures import area_under_roc
+from programs.judging import judge_chunks, judge_questions
+
+SHA = "c" * 64
+
+
+class WordEncoder(SimpleNamespace):
+    sha256 = SHA
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        rows = np.zeros((len(texts), 64), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                row[zlib.crc32(word.encode()) % 64] += 1
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a head for chunks, compiled from rows of this test."""
+    rows = []
+    for n in range(120):
+        good = n % 2 == 0
+        text = (
+            f"The tide mill of Orsle was built in 17{n % 90 + 10} by Maria Kolb, who owned {n} barges."
+            if good
+            else f"{n}. Kolb, M. (19{n % 90 + 10}). Retrieved from https://example.org/{n} doi:10.1/x"
+        )
+        split = ("train", "train", "dev", "test")[n // 2 % 4]
+        reason = "ok" if good else "citation"
+        rows.append(
+            {"id": f"c{n}", "document": f"{split}{n // 8}", "text": text, "label": "good" if good else "bad",
+             "reason": reason, "split": split}
+        )  # fmt: skip
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "labels" / "chunks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    monkeypatch.setattr(compiling, "data_path", lambda *parts: tmp_path.joinpath(*parts))
+    monkeypatch.setattr(compiling, "load_embedder", lambda name: WordEncoder())
+    out = tmp_path / "compiled"
+    said: list[str] = []
+    [result] = compiling.compile_heads(
+        ["chunk"], [], embedder="words", target_precision=0.8, seed=0, out=out, on_progress=said.append
+    )
+    assert result.file == out / "head" / "chunk.json"
+    assert "Fitting fit" in said
+    return out
+
+
+def test_compiled_heads_decide(folder: Path) -> None:
+    compiled = load_compiled(str(folder), critic="head", embedder_sha256=SHA)
+    critic = open_critic("head", embedder=WordEncoder(), language_model=None, heads=compiled.heads)
+    assert critic.compiled == "chunk"
+    good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
+    bad = "14. Reuss, J. (1988). Retrieved from https://example.org/14 doi:10.1/x"
+    (high, passes), (low, refused) = judge_chunks([good, bad], critic, compiled.predictors["chunk"])
+    assert high > 0.8 > 0.2 > low
+    assert (passes, refused) == (True, False)
+    assert compiled.record()["chunk"]["expected_good"] >= 0.8
+
+
+def test_the_same_labels_give_the_same_states(folder: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    compiling.compile_heads(
+        ["chunk"], [], embedder="words", target_precision=0.8, seed=0, out=again, on_progress=lambda said: None
+    )
+    assert (again / "head" / "chunk.json").read_bytes() == (folder / "head" / "chunk.json").read_bytes()
+
+
+def test_states_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="another --embedder"):
+        load_compiled(str(folder), critic="head", embedder_sha256="d" * 64)
+    with pytest.raises(InputError, match="no such folder"):
+        load_compiled(str(tmp_path / "nowhere"), critic="head", embedder_sha256=SHA)
+    with pytest.raises(InputError, match="no compiled states"):
+        load_compiled(str(tmp_path / "labels"), critic="head", embedder_sha256=SHA)
+    file = folder / "head" / "chunk.json"
+    file.write_text(file.read_text(encoding="utf-8").replace('"dspy": "', '"dspy": "0'), encoding="utf-8")
+    with pytest.raises(StateError, match="version of DSPy"):
+        load_compiled(str(folder), critic="head", embedder_sha256=SHA)
+
+
+def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand() -> None:
+    assert not load_compiled("none", critic="head", embedder_sha256=SHA).states
+    assert not load_compiled("shipped", critic="head", embedder_sha256=SHA).states
+    assert not load_compiled("shipped", critic="lm", embedder_sha256=None).states
+
+
+@pytest.mark.parametrize(("step", "labels"), [("chunk", "chunks.jsonl"), ("judge", "questions.jsonl")])
+def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: str) -> None:
+    record = json.loads(data_path("compiled", "head", f"{step}.json").read_text(encoding="utf-8"))["record"]
+    digest = hashlib.sha256(data_path("labels", labels).read_bytes()).hexdigest()
+    assert record["labels"] == [{"file": labels, "sha256": digest}], "make compile renews data/compiled"
+
+
+@pytest.mark.model
+def test_the_shipped_critic_orders_test_rows_that_it_never_saw() -> None:
+    encoder = load_embedder("all-minilm-l6-v2")
+    compiled = load_compiled("shipped", critic="head", embedder_sha256=encoder.sha256)
+    critic = open_critic("head", embedder=encoder, language_model=None, heads=compiled.heads)
+    chunks = [row for row in read_chunk_labels([data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
+    found = judge_chunks([row.text for row in chunks], critic, compiled.predictors["chunk"])
+    assert area_under_roc(np.array([row.good for row in chunks]), np.array([p for p, _ in found])) > 0.85
+    rows = [row for row in read_question_labels([data_path("labels", "questions.jsonl")]) if row.split == "test"][::6]
+    judged = judge_questions([(row.question, row.passage) for row in rows], critic, compiled.predictors["judge"])
+    assert area_under_roc(np.array([row.good for row in rows]), np.array([p for p, _ in judged])) > 0.7

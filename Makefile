@@ -19,10 +19,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint bench compile
+.PHONY: help install run test lint bench bench-critics compile
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(STAMP) ## Make .venv/ with everything in it
 
@@ -51,6 +51,9 @@ test: lint ## Check everything: lint, tests with a small real model, the wheel
 
 compile: install ## Fit the critics in data/compiled/ to data/labels/ again
 	$(BIN)/groundset compile all --out data/compiled
+
+bench-critics: install ## Measure the critics on the test rows of data/labels/
+	$(BIN)/python benchmarks/critics.py
 
 bench: install ## Print the figures of benchmarks/README.md
 	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

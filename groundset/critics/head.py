@@ -15,7 +15,7 @@ _STEPS = {
     frozenset({"first", "second"}): "same",
     frozenset({"passage", "question", "answer"}): "grounding",
 }
-_KEPT_VECTORS = 4096
+_KEPT_VECTORS = 16_384  # 25 MB
 
 
 class HeadCritic:

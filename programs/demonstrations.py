@@ -115,6 +115,26 @@ QUESTION = [
             "answer": "die Blätter der Grauweide",
             "question": "Was fressen die Raupen der Zobelmotte?",
         },
+        {
+            "topic": "Jahresbericht der Molkerei Tarn > Zahlen",
+            "fact": "Die Molkerei Tarn verkaufte 2019 etwa 41300 Tonnen Käse, sechs Prozent mehr als im Jahr davor.",
+            "answer": "41300 Tonnen",
+            "opening": "Wie viele Tonnen",
+            "question": "Wie viele Tonnen Käse verkaufte die Molkerei Tarn im Jahr 2019?",
+        },
+        {
+            "topic": "Elin Marsch > Leben",
+            "fact": "Im März 1884 verließ sie die Sternwarte und zog nach Altersund, wo sie Algebra lehrte.",
+            "answer": "Altersund",
+            "question": "Wohin zog Elin Marsch, nachdem sie im März 1884 die Sternwarte verlassen hatte?",
+        },
+        {
+            "topic": "Gefecht an der Furt von Korran > Folgen",
+            "fact": "Am 9. Juni 1644 übergab der Rat der Stadt die Schlüssel von Korran an General Ode.",
+            "answer": "9. Juni 1644",
+            "opening": "An welchem Tag",
+            "question": "An welchem Tag übergab der Rat der Stadt die Schlüssel von Korran an General Ode?",
+        },
     ),
 ]
 

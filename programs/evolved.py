@@ -8,7 +8,7 @@ from programs import steps
 from programs.deciding import Decision, decide
 from programs.demonstrations import in_language
 from programs.evidence import agreement, answers_agree
-from programs.focus import choose_foci, opening
+from programs.focus import choose_foci, opening, without_answer
 from programs.linking import condition_in, describe, link
 from programs.types import Attempt, Draft, Focus, Observer, Outcome, Retrieval, Retriever
 from programs.words import stop_words, tokens
@@ -123,7 +123,7 @@ class Evolved(dspy.Module):
                 answer=focus.answer,
                 opening=opening(focus.answer, work.language),
             )
-            question = steps.tidy_question(written.question)
+            question = without_answer(steps.tidy_question(written.question), focus.answer)
             work.say("question", number, {"question": question, **focus.model_dump()})
             judged.append(self._judge(work, number, focus, question))
         if not any(candidate.decision.good for candidate in judged):
@@ -167,7 +167,7 @@ class Evolved(dspy.Module):
             objection = _OBJECTIONS[candidate.decision.weakest]
             feedback = self._write("feedback", work, **common, objection=objection).feedback
             written = self._write("rewrite", work, **common, answer=candidate.focus.answer, feedback=feedback)
-            question = steps.tidy_question(written.better_question)
+            question = without_answer(steps.tidy_question(written.better_question), candidate.focus.answer)
             work.say("rewrite", candidate.number, {"feedback": feedback, "question": question})
             candidate = self._judge(work, candidate.number, candidate.focus, question)
             if candidate.decision.good:

@@ -22,6 +22,9 @@ _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Januar|Februar|"
     r"März|Mai|Juni|Juli|Oktober|Dezember)"
 )
+_ASKS_TIME = r"(?:(?:in|on|at) )?(?:what|which) (?:year|date|day|month)|when\b|(?:in|an) welche[mn] (?:jahr|tag)|wann\b"
+_TIME_PREPOSITION = r"in|on|since|by|until|from|of|in the year|im jahr|im|am|seit|bis|ab"
+_FEWEST_QUESTION_WORDS = 5
 _NAME = r"[^\W\d_a-zß-ÿ][\w’'-]+"
 _SPANS = tuple(
     re.compile(pattern)
@@ -70,6 +73,20 @@ def opening(answer: str, language: str) -> str:
     if re.match(r"(?:because|since|weil)\b", answer):
         return words.get("reason", "")
     return ""
+
+
+def without_answer(question: str, answer: str) -> str:
+    """Return a question that asks for a time, without the time that gives its own answer away.
+
+    Small models often copy it: "In which year did the mill burn in 1893?". Only a phrase with a preposition goes,
+    because without it the sentence still stands.
+    """
+    if not re.match(_ASKS_TIME, question, re.IGNORECASE):
+        return question
+    phrase = rf",?\s+(?:{_TIME_PREPOSITION})\s+{re.escape(answer)}(?!\w),?(?=\s|\?|$)"
+    found = re.search(phrase, question, re.IGNORECASE)
+    shorter = question if found is None else question[: found.start()] + question[found.end() :]
+    return shorter if len(tokens(shorter)) >= _FEWEST_QUESTION_WORDS else question
 
 
 def spans(sentence: str) -> list[str]:

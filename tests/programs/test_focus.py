@@ -2,7 +2,7 @@
 
 import pytest
 
-from programs.focus import choose_foci, opening, spans
+from programs.focus import choose_foci, opening, spans, without_answer
 from programs.linking import condition_in, describe, link
 from programs.types import Focus
 
@@ -100,3 +100,26 @@ def test_a_phrase_that_opens_the_sentence_is_a_condition() -> None:
     assert condition_in(focus.model_copy(update={"answer": "1604"}), "When?", "en") is None
     later = focus.model_copy(update={"sentence": "The town of Ambel kept one third of the toll under the charter."})
     assert condition_in(later, "How much of the toll did Ambel keep?", "en") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "kept"),
+    [
+        ("In which year did the mill of Orsle burn in 1893?", "1893", "In which year did the mill of Orsle burn?"),
+        (
+            "An welchem Tag traf das Heer am 5. Juli 1650 bei Osan ein?",
+            "5. Juli 1650",
+            "An welchem Tag traf das Heer bei Osan ein?",
+        ),
+        (
+            "On what date, on 3 May 1900, did the pier of Ambel open?",
+            "3 May 1900",
+            "On what date did the pier of Ambel open?",
+        ),
+        ("What happened at Orsle in 1893?", "1893", "What happened at Orsle in 1893?"),
+        ("In which year did the 1893 flood reach Orsle?", "1893", "In which year did the 1893 flood reach Orsle?"),
+        ("When did it burn in 1893?", "1893", "When did it burn in 1893?"),
+    ],
+)
+def test_a_time_that_gives_the_answer_away_is_dropped(question: str, answer: str, kept: str) -> None:
+    assert without_answer(question, answer) == kept

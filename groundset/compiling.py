@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from groundset.data_files import data_path
-from groundset.errors import InputError
+from groundset.exports.files import atomic_file
 from groundset.retrieval.embedder import load_embedder
 from optimizers.compile_head import compile_head
 from optimizers.fit_critic import FittedCritic
+from optimizers.labels import read_all
 from optimizers.states import HEAD, CompiledState, write_state
 
 LABEL_FILES = {"chunk": "chunks.jsonl", "judge": "questions.jsonl"}
@@ -40,6 +41,7 @@ def compile_heads(
         InputError: the folder cannot be written.
         OptimizerError: labels are wrong or do not support the precision.
     """
+    read_all(labels)  # what is wrong with them should be said before minutes are spent
     encoder = load_embedder(embedder)
     results = []
     for step in steps:
@@ -55,8 +57,6 @@ def compile_heads(
         )
         results.append(Compilation(compiled.state, out / HEAD / f"{step}.json", compiled.fitted))
     for result in results:
-        try:
-            write_state(result.state, result.file)
-        except OSError as error:
-            raise InputError(f"--out {out}: {error.strerror or error}") from error
+        with atomic_file(result.file) as aside:
+            write_state(result.state, aside)
     return results

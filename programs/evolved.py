@@ -15,6 +15,7 @@ from programs.words import stop_words, tokens
 from programs.work import Work
 
 REWRITE_ROUNDS = 1
+MENDABLE = 0.3  # least probability of a question that is worth a rewrite: two calls, and few succeed
 SHORT_WORDS = 18  # questions up to this length are not shortened
 EVOLVED = 1000  # the candidate number of the evolution; seeds count from 0
 _OBJECTIONS = {
@@ -160,15 +161,19 @@ class Evolved(dspy.Module):
             )
 
     def _mend(self, work: Work, refused: Candidate) -> Candidate:
-        """Rewrite a refused question with feedback, a bounded number of rounds."""
+        """Rewrite a refused question with feedback, a bounded number of rounds, unless it is too far from good."""
         candidate = refused
         for _ in range(REWRITE_ROUNDS):
+            if candidate.decision.probability < MENDABLE:
+                break
             common = {"topic": work.topic, "fact": candidate.focus.sentence, "question": candidate.question}
             objection = _OBJECTIONS[candidate.decision.weakest]
             feedback = self._write("feedback", work, **common, objection=objection).feedback
             written = self._write("rewrite", work, **common, answer=candidate.focus.answer, feedback=feedback)
             question = without_answer(steps.tidy_question(written.better_question), candidate.focus.answer)
             work.say("rewrite", candidate.number, {"feedback": feedback, "question": question})
+            if question == candidate.question:
+                break
             candidate = self._judge(work, candidate.number, candidate.focus, question)
             if candidate.decision.good:
                 break

@@ -1,7 +1,7 @@
 """`groundset compile`: fit steps to labels."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -14,9 +14,6 @@ _STEPS = ("chunk", "judge")
 
 def compile_steps(
     steps: Annotated[list[str], typer.Argument(metavar="STEP...", help="chunk, judge or all.", show_default=False)],
-    optimizer: Annotated[
-        Literal["fit-head"], typer.Option(metavar="NAME", help="fit-head: classifiers for the critic head.")
-    ] = "fit-head",
     labels: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Labels of your own, beside those that groundset ships. Repeatable."),
@@ -49,7 +46,6 @@ def compile_steps(
     for file in labels or ():
         if not file.is_file():
             raise InputError(f"--labels {file}: no such file.")
-    del optimizer  # the only one there is
     results = compile_heads(
         asked,
         labels or [],

@@ -64,7 +64,7 @@ class ScriptedCritic:
         answers: dict[str, Any] = {}
         for name, question in questions.items():
             faults = questions if name == "fit" else [name]
-            probability = 0.1 if any(self._bad(fault, state["inputs"]) for fault in faults) else 0.9
+            probability = 0.4 if any(self._bad(fault, state["inputs"]) for fault in faults) else 0.9
             if question["type"] == "noul":
                 answers[name] = {"noul": 1 - probability if name == "same" else probability}
             else:

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from groundset.cli import models as command
+from groundset.cli import tables
 from groundset.errors import UnknownModelError
 
 runner = CliRunner()
@@ -23,7 +24,7 @@ def test_list_is_plain_when_not_a_terminal():
 
 def test_list_is_a_table_on_a_terminal(monkeypatch):
     monkeypatch.setattr(
-        command, "Console", lambda: __import__("rich.console").console.Console(force_terminal=True, width=150)
+        tables, "Console", lambda: __import__("rich.console").console.Console(force_terminal=True, width=150)
     )
     result = runner.invoke(command.app, ["list"])
     assert "┃" in result.output

@@ -124,9 +124,9 @@ def test_the_lm_critic_decides_from_log_probabilities(engine: EmbeddedEngine) ->
         passage="The bridge was opened in 1931.",
         question="When was the bridge opened?",
     )
-    assert set(decision.probabilities) == {"independent", "clear", "answerable"}
+    assert set(decision.probabilities) == {"fit", "independent", "clear", "answerable"}
     assert all(0 < p < 1 for p in decision.probabilities.values())
-    assert model.usage()["calls"] == 3
+    assert model.usage()["calls"] == 4
 
 
 def test_a_catalogue_name_opens_a_model_whose_string_carries_its_hash(smollm2: Path) -> None:

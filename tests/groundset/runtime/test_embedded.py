@@ -102,8 +102,9 @@ def test_a_bad_request_and_bad_weights_are_named(engine: EmbeddedEngine, tmp_pat
 
 def test_the_runtime_is_silent_unless_asked(smollm2: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from groundset.runtime.embedded import EmbeddedEngine\n"
-        "EmbeddedEngine(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] == 'v').close()"
+        "import os, sys; from pathlib import Path; from groundset.runtime.embedded import EmbeddedEngine\n"
+        "engine = EmbeddedEngine(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] == 'v')\n"
+        "os._exit(0)"  # a runtime that is closed in the moment it has started may hang; this is about its words
     )
     said = {
         flag: subprocess.run(

@@ -78,12 +78,16 @@ class EmbeddedEngine:
         # The runtime opens a loopback port that nothing here uses: a random key keeps others out of it.
         params.api_keys = [secrets.token_urlsafe(32)]
         params.ui = False
+        params.endpoint_metrics = True
         params.verbosity = 3 if verbose else 0
         self._gate = threading.BoundedSemaphore(workers)
         try:
             self._server = xllamacpp.Server(params)
         except (RuntimeError, ValueError, OSError) as error:
             raise EngineError(f"{path.name}: the embedded runtime cannot load this model: {error}") from error
+        # The runtime reports itself ready before its loop runs, and a stop that arrives in between is lost: closing
+        # then waits for ever. The figures come through the loop's queue, so that it runs once they are here.
+        self._server.handle_metrics()
 
     def complete(self, request: Request) -> Response:
         """Answer one request.

@@ -100,11 +100,19 @@ def test_a_bad_request_and_bad_weights_are_named(engine: EmbeddedEngine, tmp_pat
         EmbeddedEngine(broken)
 
 
+def test_an_engine_closes_in_the_moment_it_has_opened(smollm2: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from groundset.runtime.embedded import EmbeddedEngine\n"
+        "for _ in range(8): EmbeddedEngine(Path(sys.argv[1]), context_tokens=256).close()"
+    )
+    subprocess.run([sys.executable, "-c", code, str(smollm2)], check=True, timeout=120)
+
+
 def test_the_runtime_is_silent_unless_asked(smollm2: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from groundset.runtime.embedded import EmbeddedEngine\n"
         "engine = EmbeddedEngine(Path(sys.argv[1]), context_tokens=256, verbose=sys.argv[2] == 'v')\n"
-        "os._exit(0)"  # a runtime that is closed in the moment it has started may hang; this is about its words
+        "engine.close()"
     )
     said = {
         flag: subprocess.run(

@@ -7,7 +7,7 @@ import dspy
 from programs import steps
 from programs.deciding import Decision, decide
 from programs.demonstrations import in_language
-from programs.evidence import agreement, answers_agree
+from programs.evidence import agreement, answers_agree, answers_instead
 from programs.focus import choose_foci, opening, without_answer
 from programs.linking import condition_in, describe, link
 from programs.types import Attempt, Draft, Focus, Observer, Outcome, Retrieval, Retriever
@@ -211,20 +211,21 @@ class Evolved(dspy.Module):
         )
 
     def _answer(self, work: Work, candidate: Candidate) -> str | None:
-        """Return the ground truth if the generator finds in the passage what the question was asked about."""
+        """Return the ground truth if the generator finds in the passage what the question asks about."""
         written = self._write("answer", work, topic=work.topic, passage=work.passage, question=candidate.question)
         found, meant = steps.tidy_answer(written.answer), candidate.focus.answer
+        agrees = answers_agree(found, meant)
         reason = None
         if not steps.is_stated(found):
             reason = f"not stated: {meant!r} was meant"
-        elif not answers_agree(found, meant):
+        elif not agrees and not answers_instead(candidate.question, found, meant, candidate.focus.sentence):
             reason = f"another answer than the one meant: {found!r}, not {meant!r}"
         output = {"answer": found, "meant": meant, "agreement": round(agreement(found, meant), 3)}
         work.say("answer", candidate.number, output, good=reason is None, reason=reason)
         if reason:
             work.refuse("answer", reason, question=candidate.question)
             return None
-        return _fuller(found, meant, work)
+        return _fuller(found, meant, work) if agrees else found
 
     def _evolve(self, work: Work, seed: Candidate) -> Draft | None:
         step = work.attempt.evolution

@@ -3,7 +3,14 @@
 What a number weighs is the critic's business.
 """
 
-from programs.evidence.answer import agreement, answer_features, answer_kind, answers_agree, kind_agrees
+from programs.evidence.answer import (
+    agreement,
+    answer_features,
+    answer_kind,
+    answers_agree,
+    answers_instead,
+    kind_agrees,
+)
 from programs.evidence.chunk import chunk_features, sentence_features
 from programs.evidence.question import question_features
 from programs.evidence.shape import grams, shape, words_of
@@ -14,6 +21,7 @@ __all__ = [
     "answer_features",
     "answer_kind",
     "answers_agree",
+    "answers_instead",
     "chunk_features",
     "grams",
     "kind_agrees",

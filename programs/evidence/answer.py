@@ -116,3 +116,20 @@ def answers_agree(found: str, meant: str, threshold: float = 0.6) -> bool:
         return False
     short, full = tokens(found), tokens(meant)
     return len(short) >= len(full) or bool(numbers(meant)) or short == full[-len(short) :]
+
+
+def answers_instead(question: str, found: str, meant: str, sentence: str) -> bool:
+    """Say whether a question that names the answer that was meant asks for the one that was found.
+
+    Small models often ask for another part of the sentence than they were told: "On what date did the Star name
+    its editor?", where the editor was meant. Such a question is as good as any if what it asks for stands in the
+    same sentence, has the form that the question asks for, holds a name or number and repeats no word of it.
+    """
+    language = language_of(sentence)
+    return bool(
+        f" {' '.join(tokens(meant))} " in f" {' '.join(tokens(question))} "
+        and (re.search(r"\d", found) or CAPITALISED.search(found))
+        and not set(content_words(found, language)) & set(content_words(question, language))
+        and re.search(rf"(?<!\w){re.escape(found)}(?!\w)", sentence)
+        and kind_agrees(question, found)
+    )

@@ -7,6 +7,7 @@ from programs.evidence import (
     answer_features,
     answer_kind,
     answers_agree,
+    answers_instead,
     chunk_features,
     kind_agrees,
     plain,
@@ -119,6 +120,23 @@ def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
 )
 def test_answers_agree_give_or_take_their_edges(found: str, meant: str, agree: bool) -> None:
     assert answers_agree(found, meant) is agree
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "instead"),
+    [
+        ("On what date did the Harbour Star name Ida Lund its editor?", "March 4, 1931", True),
+        ("Who named Ida Lund?", "Harbour Star", True),
+        ("Who named the editor?", "Harbour Star", False),  # Ida Lund, who was meant, answers it too
+        ("Who named Ida Lund editor of the Harbour Star?", "Harbour Star", False),
+        ("When did the Harbour Star name Ida Lund its editor?", "Sandgate", False),
+        ("When did the Harbour Star name Ida Lund its editor?", "1932", False),
+        ("Why did the Harbour Star name Ida Lund its editor?", "the founder", False),
+    ],
+)
+def test_a_question_that_names_what_was_meant_asks_for_another_part(question: str, found: str, instead: bool) -> None:
+    sentence = "On March 4, 1931 the Harbour Star of Sandgate named Ida Lund its editor after the founder had died."
+    assert answers_instead(question, found, "Ida Lund", sentence) is instead
 
 
 def test_markup_is_not_part_of_what_a_text_says() -> None:

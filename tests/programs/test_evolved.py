@@ -173,6 +173,14 @@ def test_the_generator_must_find_the_answer_that_was_meant(make: Make, script: S
     assert reasons(outcome) == [(step, reason)]
 
 
+def test_a_question_about_another_part_of_the_fact_keeps_the_answer_that_was_found(make: Make) -> None:
+    script = {"question": "What did the ferry strike on 22 February 2009?", "answer": "Grey Widow"}
+    outcome, _, seen = make(script)
+    assert outcome.draft is not None
+    assert outcome.draft.answer == "Grey Widow"
+    assert next(step for step in seen if step.step == "answer").output["meant"] == "22 February 2009"
+
+
 def test_an_unsupported_answer_and_a_lost_source_are_refused(make: Make) -> None:
     assert reasons(make({}, bad=lambda name, inputs: name == "grounded")[0]) == [("grounding", "answer not supported")]
     assert reasons(make({}, rank=6)[0]) == [("retrieval", "source chunk too far")]

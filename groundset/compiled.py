@@ -16,9 +16,8 @@ SHIPPED, NONE = "shipped", "none"
 
 
 class Compiled(NamedTuple):
-    """The states in use, by step, and what the option ``--compiled`` said."""
+    """The states in use, by step."""
 
-    choice: str
     states: dict[str, CompiledState]
 
     @property
@@ -52,11 +51,11 @@ def load_compiled(choice: str, *, critic: str, embedder_sha256: str | None) -> C
         StateError: a state was made for another version.
     """
     if choice == NONE or critic != HEAD:
-        return Compiled(choice, {})
+        return Compiled({})
     signatures = {step: predict.signature for step, predict in critics().items()}
     if choice == SHIPPED:
         states = read_states(data_path("compiled", HEAD), signatures)
-        return Compiled(choice, {step: s for step, s in states.items() if s.model_sha256 == embedder_sha256})
+        return Compiled({step: s for step, s in states.items() if s.model_sha256 == embedder_sha256})
     folder = Path(choice).expanduser()
     if not folder.is_dir():
         raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, or none.")
@@ -66,7 +65,7 @@ def load_compiled(choice: str, *, critic: str, embedder_sha256: str | None) -> C
     for step, state in states.items():
         if state.model_sha256 != embedder_sha256:
             raise InputError(f"--compiled {choice}: the head of {step} was fitted with another --embedder.")
-    return Compiled(str(folder), states)
+    return Compiled(states)
 
 
 def _promise(state: CompiledState) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from optimizers.fit_critic import FittedCritic, fit_critic, thresholds_of
 from optimizers.heads import FAULTS, Encoder
-from optimizers.labels import ChunkLabel, QuestionLabel, read_all, splits_of
+from optimizers.labels import ChunkLabel, QuestionLabel, Split, read_labels, splits_of
 from optimizers.states import HEAD, CompiledState, dspy_version, signature_hash
 from programs.steps import critics
 
@@ -40,8 +40,7 @@ def compile_head(
         LabelError: a file is wrong, or a split lacks good or bad rows.
         PromiseError: the labels do not support the precision.
     """
-    labels = labels_for(step, files)
-    splits = splits_of(labels)
+    splits: dict[Split, list[Any]] = splits_of(read_labels(ChunkLabel if step == "chunk" else QuestionLabel, files))
     fitted = fit_critic(step, splits, encoder, target_precision=target_precision, seed=seed, on_progress=on_progress)
     signature = critics()[step].signature
     record: dict[str, Any] = {
@@ -70,15 +69,3 @@ def compile_head(
         record=record,
     )
     return CompiledHead(state, fitted)
-
-
-def labels_for(step: str, files: Sequence[Path]) -> list[Any]:
-    """Return the labels that a step learns from: chunks for ``chunk``, questions for ``judge``.
-
-    Files may hold either kind; the other kind is passed over.
-
-    Raises:
-        LabelError: a file is wrong.
-    """
-    kind = ChunkLabel if step == "chunk" else QuestionLabel
-    return [label for label in read_all(files) if isinstance(label, kind) and label.annotation_pass == 1]

@@ -99,22 +99,19 @@ def split_of(document: str) -> Split:
     return "test" if place < _TEST else "dev" if place < _TEST + _DEV else "train"
 
 
-def read_chunk_labels(files: Sequence[Path]) -> list[ChunkLabel]:
-    """Return the chunk labels of several files, one for each id: the lowest annotation pass.
+def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]:
+    """Return the labels of one kind, one for each id: the lowest annotation pass. The other kind is passed over.
 
     Raises:
-        LabelError: a file cannot be read, breaks a rule or holds questions.
+        LabelError: a file cannot be read or breaks a rule.
     """
-    return _of_kind(ChunkLabel, "chunks", files)
-
-
-def read_question_labels(files: Sequence[Path]) -> list[QuestionLabel]:
-    """Return the question labels of several files, one for each id: the lowest annotation pass.
-
-    Raises:
-        LabelError: a file cannot be read, breaks a rule or holds chunks.
-    """
-    return _of_kind(QuestionLabel, "questions", files)
+    first: dict[str, _OneLabel] = {}
+    for label in read_all(files):
+        if isinstance(label, kind):
+            known = first.get(label.id)
+            if known is None or label.annotation_pass < known.annotation_pass:
+                first[label.id] = label
+    return list(first.values())
 
 
 def check(files: Sequence[Path]) -> list[Problem]:
@@ -158,17 +155,6 @@ def refuse_test_rows(labels: Iterable[Label]) -> None:
     for label in labels:
         if label.split == "test":
             raise LeakError(f"label {label.id} belongs to the test split: it cannot be trained on.")
-
-
-def _of_kind(kind: type[_OneLabel], name: str, files: Sequence[Path]) -> list[_OneLabel]:
-    first: dict[str, _OneLabel] = {}
-    for label in read_all(files):
-        if not isinstance(label, kind):
-            raise LabelError(f"{', '.join(map(str, files))}: not all of these labels are of {name}.")
-        known = first.get(label.id)
-        if known is None or label.annotation_pass < known.annotation_pass:
-            first[label.id] = label
-    return list(first.values())
 
 
 def _labels(files: Sequence[Path], problems: list[Problem]) -> Iterator[Label]:

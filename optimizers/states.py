@@ -78,7 +78,6 @@ def write_state(state: CompiledState, file: Path) -> None:
     """Write a state; the same state gives the same bytes."""
     text = state.model_dump_json(indent=1, exclude_none=True)
     ordered = json.dumps(json.loads(text), ensure_ascii=False, sort_keys=True, indent=1)
-    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(ordered + "\n", encoding="utf-8")
 
 

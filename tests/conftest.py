@@ -12,7 +12,8 @@ import pytest
 from groundset import privacy
 
 # DSPy's disk cache would otherwise carry answers from one run of the tests to the next.
-os.environ["DSPY_CACHEDIR"] = tempfile.mkdtemp(prefix="groundset-dspy-")
+_dspy_cache = tempfile.TemporaryDirectory(prefix="groundset-dspy-")
+os.environ["DSPY_CACHEDIR"] = _dspy_cache.name
 os.environ.pop("GROUNDSET_HUB", None)
 privacy.set_defaults(hub=True)
 # Nothing listens on this port: a test that asks the Hub without meaning to fails at once. Offline mode itself

@@ -9,8 +9,6 @@ from groundset.cli.chunk import DEFAULT_EMBEDDER
 from groundset.cli.tables import print_table
 from groundset.errors import InputError
 
-_STEPS = ("chunk", "judge")
-
 
 def compile_steps(
     steps: Annotated[list[str], typer.Argument(metavar="STEP...", help="chunk, judge or all.", show_default=False)],
@@ -38,11 +36,12 @@ def compile_steps(
     Use the result with `groundset generate --compiled DIR`.
     """
     from groundset.compiling import compile_heads
+    from optimizers.compile_head import STEPS
 
     for step in steps:
-        if step not in (*_STEPS, "all"):
-            raise InputError(f"{step}: no such step to compile; choose of {', '.join(_STEPS)} or all.")
-    asked = list(_STEPS) if "all" in steps else list(dict.fromkeys(steps))
+        if step not in (*STEPS, "all"):
+            raise InputError(f"{step}: no such step to compile; choose of {', '.join(STEPS)} or all.")
+    asked = list(STEPS) if "all" in steps else list(dict.fromkeys(steps))
     for file in labels or ():
         if not file.is_file():
             raise InputError(f"--labels {file}: no such file.")

@@ -52,9 +52,9 @@ class HeadCritic:
         """
         inputs = state["inputs"]
         step = _STEPS[frozenset(inputs)]
-        known = HAND_SET[step](inputs, self._similarity)
-        if step in self._heads:
-            known |= self._heads[step].decide(inputs, self._encoder)
+        known = self._heads[step].decide(inputs, self._encoder) if step in self._heads else {}
+        if not questions.keys() <= known.keys():
+            known = HAND_SET[step](inputs, self._similarity) | known
         return {
             name: {"noul": known[name]}
             if question["type"] == "noul"

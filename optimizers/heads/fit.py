@@ -11,7 +11,7 @@ from optimizers.heads.linear import LinearHead
 from programs.evidence import grams, shape, words_of
 
 _FOLDS = 5
-_EMBEDDING_C = 1.0  # vectors of length one need little restraint lifted
+_EMBEDDING_C = 1.0  # inverse strength of the penalty; vectors have length one
 _SMALLEST_WEIGHT = 0.005
 
 

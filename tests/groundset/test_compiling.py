@@ -17,7 +17,7 @@ from groundset.data_files import data_path
 from groundset.errors import InputError
 from groundset.retrieval.embedder import load_embedder
 from optimizers.errors import StateError
-from optimizers.labels import read_chunk_labels, read_question_labels
+from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.measures import area_under_roc
 from programs.judging import judge_chunks, judge_questions
 
@@ -117,9 +117,11 @@ def test_the_shipped_critic_orders_test_rows_that_it_never_saw() -> None:
     encoder = load_embedder("all-minilm-l6-v2")
     compiled = load_compiled("shipped", critic="head", embedder_sha256=encoder.sha256)
     critic = open_critic("head", embedder=encoder, language_model=None, heads=compiled.heads)
-    chunks = [row for row in read_chunk_labels([data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
+    chunks = [row for row in read_labels(ChunkLabel, [data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
     found = judge_chunks([row.text for row in chunks], critic, compiled.predictors["chunk"])
     assert area_under_roc(np.array([row.good for row in chunks]), np.array([p for p, _ in found])) > 0.85
-    rows = [row for row in read_question_labels([data_path("labels", "questions.jsonl")]) if row.split == "test"][::6]
+    rows = [row for row in read_labels(QuestionLabel, [data_path("labels", "questions.jsonl")]) if row.split == "test"][
+        ::6
+    ]
     judged = judge_questions([(row.question, row.passage) for row in rows], critic, compiled.predictors["judge"])
     assert area_under_roc(np.array([row.good for row in rows]), np.array([p for p, _ in judged])) > 0.7

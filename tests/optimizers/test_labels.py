@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from optimizers.errors import LabelError, LeakError
-from optimizers.labels import check, read_chunk_labels, read_question_labels, refuse_test_rows, split_of
+from optimizers.labels import ChunkLabel, QuestionLabel, check, read_labels, refuse_test_rows, split_of
 
 CHUNK = {
     "id": "c1",
@@ -36,8 +36,8 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
 
 
 def test_labels_are_read_with_their_answers(tmp_path: Path) -> None:
-    [chunk] = read_chunk_labels([write(tmp_path / "c.jsonl", CHUNK)])
-    [question] = read_question_labels([write(tmp_path / "q.jsonl", QUESTION)])
+    [chunk] = read_labels(ChunkLabel, [write(tmp_path / "c.jsonl", CHUNK)])
+    [question] = read_labels(QuestionLabel, [write(tmp_path / "q.jsonl", QUESTION)])
     assert (chunk.good, chunk.reason, chunk.split) == (True, "ok", "train")
     assert question.answer is not None
     assert question.answer.label == "correct"
@@ -60,7 +60,7 @@ def test_a_wrong_row_is_named_with_its_line(tmp_path: Path, change: dict[str, An
     [problem] = check([file])
     assert str(problem).startswith(f"{file}, line 2: {said}")
     with pytest.raises(LabelError, match="line 2"):
-        read_chunk_labels([file])
+        read_labels(ChunkLabel, [file])
 
 
 def test_repeated_ids_and_documents_in_two_splits_are_problems(tmp_path: Path) -> None:
@@ -85,30 +85,30 @@ def test_broken_and_empty_files_are_problems(tmp_path: Path) -> None:
         check([tmp_path / "none.jsonl"])
 
 
-def test_questions_are_no_chunks(tmp_path: Path) -> None:
-    with pytest.raises(LabelError, match="labels are of chunks"):
-        read_chunk_labels([write(tmp_path / "q.jsonl", QUESTION)])
-    with pytest.raises(LabelError, match="labels are of questions"):
-        read_question_labels([write(tmp_path / "c.jsonl", CHUNK)])
+def test_a_file_may_hold_both_kinds(tmp_path: Path) -> None:
+    file = write(tmp_path / "both.jsonl", CHUNK, {**QUESTION, "split": "train"})
+    assert [label.id for label in read_labels(ChunkLabel, [file])] == [CHUNK["id"]]
+    assert [label.id for label in read_labels(QuestionLabel, [file])] == [QUESTION["id"]]
 
 
 def test_the_first_annotation_pass_counts(tmp_path: Path) -> None:
     second = {**CHUNK, "annotation_pass": 2, "label": "bad", "reason": "too_thin"}
-    [label] = read_chunk_labels([write(tmp_path / "c.jsonl", second, CHUNK)])
+    [label] = read_labels(ChunkLabel, [write(tmp_path / "c.jsonl", second, CHUNK)])
     assert label.reason == "ok"
 
 
 def test_rows_without_a_split_stay_together_by_document(tmp_path: Path) -> None:
     rows = [{**CHUNK, "id": f"c{n}", "document": f"d{n // 2}", "split": None} for n in range(400)]
-    labels = read_chunk_labels([write(tmp_path / "c.jsonl", *rows)])
+    labels = read_labels(ChunkLabel, [write(tmp_path / "c.jsonl", *rows)])
     assert all(label.split == split_of(label.document) for label in labels)
     shares = [sum(label.split == split for label in labels) / 400 for split in ("train", "dev", "test")]
     assert shares == pytest.approx([0.6, 0.2, 0.2], abs=0.08)
 
 
 def test_test_rows_cannot_be_trained_on(tmp_path: Path) -> None:
-    labels = read_question_labels(
-        [write(tmp_path / "q.jsonl", QUESTION, {**QUESTION, "id": "q2", "document": "x", "split": "test"})]
+    labels = read_labels(
+        QuestionLabel,
+        [write(tmp_path / "q.jsonl", QUESTION, {**QUESTION, "id": "q2", "document": "x", "split": "test"})],
     )
     refuse_test_rows(labels[:1])
     with pytest.raises(LeakError, match="q2 belongs to the test split"):

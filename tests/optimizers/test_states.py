@@ -29,11 +29,11 @@ def state() -> CompiledState:
 
 
 def test_a_state_comes_back_as_it_was_in_the_same_bytes(tmp_path: Path) -> None:
-    first, second = tmp_path / "a" / "judge.json", tmp_path / "b" / "judge.json"
+    first, second = tmp_path / "judge.json", tmp_path / "again.json"
     write_state(state(), first)
     write_state(read_state(first, JudgeQuestion), second)
     assert first.read_bytes() == second.read_bytes()
-    assert read_states(tmp_path / "a", {"judge": JudgeQuestion, "chunk": ScoreChunk}) == {"judge": state()}
+    assert read_states(tmp_path, {"judge": JudgeQuestion, "chunk": ScoreChunk}) == {"judge": state()}
     predict = dspy.Predict(JudgeQuestion)
     predict.load_state(state().predictor)
     assert predict.fields["fit"]["threshold"] == 0.37

@@ -23,7 +23,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint bench bench-critics compile
+.PHONY: help install run test lint bench bench-critics compile ui
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ test: lint ## Check everything: lint, tests with a small real model, the wheel
 
 compile: install ## Fit the critics in data/compiled/ to data/labels/ again
 	$(BIN)/groundset compile all --out data/compiled
+
+ui: install ## Show tracked compiles and runs in a browser, on this machine only
+	DO_NOT_TRACK=true MLFLOW_DISABLE_TELEMETRY=true $(BIN)/mlflow ui --host 127.0.0.1 --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlruns/mlflow.db}"
 
 bench-critics: install ## Measure the critics on the test rows of data/labels/
 	$(BIN)/python benchmarks/critics.py

@@ -3,16 +3,18 @@
 import hashlib
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from groundset.data_files import data_path
 from groundset.errors import InputError
 from optimizers.heads import CriticHeads
-from optimizers.states import HEAD, CompiledState, read_states
+from optimizers.states import HEAD, CompiledState, folder_of, read_states
 from optimizers.thresholds import point_at
-from programs.steps import critics
+from programs.nearest import Encode, Nearest, Select
+from programs.steps import critics, generators
 
-SHIPPED, NONE = "shipped", "none"
+SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
 
 
 class Compiled(NamedTuple):
@@ -30,10 +32,19 @@ class Compiled(NamedTuple):
         """Return the fitted heads by step."""
         return {step: state.heads for step, state in self.states.items() if state.heads is not None}
 
+    def selects(self, encode: Encode) -> dict[str, Select]:
+        """Return what chooses among the demos of each step that has a pool of them."""
+        return {
+            step: Nearest(state.nearest, encode) for step, state in self.states.items() if state.nearest is not None
+        }
+
     @property
     def digest(self) -> str:
         """Return a hash of all states, the same for the same numbers."""
-        told = {step: state.model_dump(mode="json", exclude={"record"}) for step, state in self.states.items()}
+        told = {
+            step: state.model_dump(mode="json", exclude={"record"}, exclude_none=True)
+            for step, state in self.states.items()
+        }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
     def record(self) -> dict[str, Any]:
@@ -41,35 +52,86 @@ class Compiled(NamedTuple):
         return {step: _promise(state) for step, state in self.states.items()}
 
 
-def load_compiled(choice: str, *, critic: str, embedder_sha256: str | None) -> Compiled:
-    """Return the states that ``--compiled`` asks for: ``shipped``, ``none`` or a folder.
+class Users(NamedTuple):
+    """Who will use the states: weights hashes are None where there are none to hash.
 
-    Shipped heads were fitted with the embedder of the catalogue; with another one they do not fit and are left out.
+    Attributes:
+        critic: the name of the critic.
+        embedder_sha256: of the critic ``head``.
+        lm: the name of the language model, None if there is none.
+        lm_sha256: its weights' hash.
+    """
+
+    critic: str
+    embedder_sha256: str | None = None
+    lm: str | None = None
+    lm_sha256: str | None = None
+
+
+def load_compiled(choice: str, users: Users) -> Compiled:
+    """Return the states that ``--compiled`` asks for: ``shipped``, ``champion``, ``none`` or a folder.
+
+    A folder holds ``head/<step>.json`` for the critic ``head`` and ``<model>/<step>.json`` for a language model. What
+    was compiled for other models or embedders is passed over; in a folder of the user's own it is an error.
 
     Raises:
-        InputError: there is no such folder, or its heads were fitted with another embedder.
+        InputError: there is no such folder, or nothing in it fits.
         StateError: a state was made for another version.
+        TrackingError: the store of champions cannot be read.
     """
-    if choice == NONE or critic != HEAD:
+    if choice == NONE:
         return Compiled({})
-    signatures = {step: predict.signature for step, predict in critics().items()}
     if choice == SHIPPED:
-        states = read_states(data_path("compiled", HEAD), signatures)
-        return Compiled({step: s for step, s in states.items() if s.model_sha256 == embedder_sha256})
+        return Compiled(_fitting(data_path("compiled"), users))
+    if choice == CHAMPION:
+        from groundset.tracking import open_tracking
+
+        with TemporaryDirectory() as aside:
+            open_tracking().champion_files(Path(aside))
+            states = _fitting(Path(aside), users)
+        if not states:
+            raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: groundset promote RUN_ID.")
+        return Compiled(states)
     folder = Path(choice).expanduser()
     if not folder.is_dir():
-        raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, or none.")
-    states = read_states(folder / HEAD if (folder / HEAD).is_dir() else folder, signatures)
+        raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, champion or none.")
+    states = _fitting(folder, users, strict=True)
     if not states:
-        raise InputError(f"--compiled {choice}: it holds no compiled states (<step>.json).")
-    for step, state in states.items():
-        if state.model_sha256 != embedder_sha256:
-            raise InputError(f"--compiled {choice}: the head of {step} was fitted with another --embedder.")
+        held = sorted(file.parent.name for file in folder.glob("*/*.json"))
+        told = f"it holds states for {', '.join(dict.fromkeys(held))}" if held else "it holds no compiled states"
+        wanted = " and ".join(name for name in ((HEAD if users.critic == HEAD else None), users.lm) if name)
+        raise InputError(f"--compiled {choice}: {told} (<model>/<step>.json), none of which fits {wanted}.")
     return Compiled(states)
 
 
+def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, CompiledState]:
+    """Return the states in a folder that were compiled for these weights.
+
+    Raises:
+        InputError: with ``strict``, if there are some for the same model with other weights.
+    """
+    deciding = {step: predict.signature for step, predict in critics().items()}
+    writing = {step: predict.signature for step, predict in generators().items()}
+    candidates: list[tuple[CompiledState, str | None]] = []
+    if users.lm is not None:
+        # The head decides by itself; thresholds of the language model count only where that is the critic.
+        asked = {**writing, **deciding} if users.critic == "lm" else writing
+        states = read_states(folder / folder_of(users.lm), asked)
+        candidates += [(state, users.lm_sha256) for state in states.values()]
+    if users.critic == HEAD:
+        heads = read_states(folder / HEAD, deciding)
+        candidates += [(state, users.embedder_sha256) for state in heads.values()]
+    for state, sha256 in candidates:
+        if strict and state.model_sha256 != sha256:
+            what = "--embedder" if state.model == HEAD else "weights of --lm"
+            raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with another {what}.")
+    return {state.step: state for state, sha256 in candidates if state.model_sha256 == sha256}
+
+
 def _promise(state: CompiledState) -> dict[str, Any]:
-    told: dict[str, Any] = {"optimizer": state.optimizer, "threshold": state.threshold}
+    told: dict[str, Any] = {"model": state.model, "optimizer": state.optimizer}
+    if state.threshold is not None:
+        told["threshold"] = state.threshold
     point = None if state.threshold is None else point_at(state.curve, state.threshold)
     if point is not None:
         told |= {"expected_good": round(point.precision, 3), "interval": [round(point.low, 3), round(point.high, 3)]}

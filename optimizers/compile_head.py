@@ -18,10 +18,11 @@ _LIBRARIES = ("dspy", "numpy", "scikit-learn", "sentence-transformers")
 
 
 class CompiledHead(NamedTuple):
-    """A state with what was measured on the way."""
+    """A state with what was measured on the way, and the labels by split."""
 
     state: CompiledState
     fitted: FittedCritic
+    splits: dict[Split, list[Any]]
 
 
 def compile_head(
@@ -68,4 +69,4 @@ def compile_head(
         curve=fitted.curve,
         record=record,
     )
-    return CompiledHead(state, fitted)
+    return CompiledHead(state, fitted, splits)

@@ -21,3 +21,22 @@ class PromiseError(OptimizerError):
 
 class StateError(OptimizerError):
     """A compiled state cannot be used; the message names the file and why."""
+
+
+class StrategyError(OptimizerError):
+    """A strategy lacks what it needs for a step: demos, a second model; the message names the option."""
+
+
+class Stopped(BaseException):
+    """Ends an optimizer from inside a call: the budget is spent, or the model failed (``__cause__`` says how).
+
+    It is no ``Exception``, because DSPy counts those as failed examples and goes on.
+    """
+
+
+class TrackingError(OptimizerError):
+    """The MLflow store cannot be reached or refuses something; the message names it."""
+
+
+class PromotionError(OptimizerError):
+    """A compile does not beat the champion, or is not known."""

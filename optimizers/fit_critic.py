@@ -28,20 +28,22 @@ from programs.deciding import OVERALL
 RECIPES = {"chunk": Recipe(strength=0.03, embedding=True, shapes=5), "judge": Recipe(strength=0.03, embedding=False)}
 _CURVE_POINTS = 60
 FEWEST_ROWS = 10  # good and bad ones each
+_HELD_OUT: tuple[Split, ...] = ("dev", "test")
 
 
 class FittedCritic(NamedTuple):
     """Heads with the point of the curve that was chosen, and what they do there on each split.
 
     ``measures`` holds for dev and test the area under the ROC curve, the average precision, the share of good rows
-    that pass and, by reason, the shares of bad ones that pass. ``test`` holds the probabilities of the test rows.
+    that pass and, by reason, the shares of bad ones that pass. ``probabilities`` holds those of the dev and test rows
+    by label id.
     """
 
     heads: CriticHeads
     chosen: CurvePoint
     curve: tuple[CurvePoint, ...]
     measures: dict[str, dict[str, Interval]]
-    test: dict[str, float]
+    probabilities: dict[Split, dict[str, float]]
 
 
 def fit_critic(
@@ -91,12 +93,14 @@ def fit_critic(
         if len(true) - sum(true) < FEWEST_ROWS:
             continue  # too few rows have these faults; the output stays as it is set by hand
         heads[output] = fit_head(rows["train"].at(np.array(kept)), true, recipe, seed)
-    found = {name: probabilities(heads[OVERALL], rows[name]) for name in ("dev", "test")}
+    found: dict[Split, list[float]] = {name: probabilities(heads[OVERALL], rows[name]) for name in _HELD_OUT}
     curve = precision_curve([label.good for label in splits["dev"]], found["dev"])
     chosen = lowest_threshold(curve, target_precision)
-    measures = {name: measure(splits[name], found[name], chosen.threshold) for name in ("dev", "test")}
-    test = {label.id: value for label, value in zip(splits["test"], found["test"], strict=True)}
-    return FittedCritic(CriticHeads(step=step, heads=heads), chosen, _thinned(curve, chosen), measures, test)
+    measures = {str(name): measure(splits[name], found[name], chosen.threshold) for name in found}
+    by_id: dict[Split, dict[str, float]] = {
+        name: {label.id: value for label, value in zip(splits[name], found[name], strict=True)} for name in found
+    }
+    return FittedCritic(CriticHeads(step=step, heads=heads), chosen, _thinned(curve, chosen), measures, by_id)
 
 
 def measure(labels: Sequence[Label], probability: Sequence[float], threshold: float) -> dict[str, Interval]:

@@ -76,6 +76,29 @@ def paired_gain(
     return Interval(measure(flags, new) - measure(flags, old), float(low), float(high))
 
 
+def mean(values: Scores, *, draws: int = 1000, seed: int = 0) -> Interval:
+    """Return the mean of scores with its percentile bootstrap interval.
+
+    Raises:
+        ValueError: if there are none.
+    """
+    scores = np.asarray(values, dtype=float)
+    if not len(scores):
+        raise ValueError("a mean needs scores")
+    random = np.random.default_rng(seed)
+    found = [float(random.choice(scores, len(scores)).mean()) for _ in range(draws)]
+    low, high = np.quantile(found, [0.025, 0.975])
+    return Interval(float(scores.mean()), float(low), float(high))
+
+
+def mean_gain(before: Scores, after: Scores) -> Interval:
+    """Return by how much the mean of ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
+
+    Here the value may lie between -1 and 1.
+    """
+    return mean([new - old for old, new in zip(before, after, strict=True)])
+
+
 def share(count: int, total: int) -> Interval:
     """Return a share with its Wilson interval.
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -31,6 +32,7 @@ class CompiledState(BaseModel):
         signature: the hash of the signature that the step had; see :func:`signature_hash`.
         dspy: the minor version of DSPy that wrote the predictor's state.
         predictor: the predictor's own state: demos, instructions, thresholds.
+        nearest: how many of the demos a call takes, those nearest to its input; all of them if it is not set.
         heads: the fitted heads, for ``head``.
         target_precision: what the threshold promises, if it was chosen for that.
         threshold: the probability from which on a candidate is accepted.
@@ -48,11 +50,17 @@ class CompiledState(BaseModel):
     signature: str
     dspy: str
     predictor: dict[str, Any]
+    nearest: int | None = None
     heads: CriticHeads | None = None
     target_precision: float | None = None
     threshold: float | None = None
     curve: tuple[CurvePoint, ...] = ()
     record: dict[str, Any] = {}
+
+
+def folder_of(model: str) -> str:
+    """Return the name of the folder that holds a model's states: the model's name without what a path would read."""
+    return re.sub(r"[^\w.-]+", "-", model)
 
 
 def signature_hash(signature: type[dspy.Signature]) -> str:

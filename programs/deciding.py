@@ -1,5 +1,6 @@
 """Asking a critic: predicted values together with the probabilities behind them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import dspy
@@ -44,9 +45,12 @@ class Decision(BaseModel):
 
 
 def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
-    """Ask a critic the decision outputs of one predictor."""
+    """Ask a critic the decision outputs of one predictor.
+
+    Demos that carry an ``explanation`` show it with their yes or no.
+    """
     with record_evidence() as log:
-        prediction = predict(lm=critic, **inputs)
+        prediction = predict(lm=critic, demos=explained(predict.demos), **inputs)
     values, probabilities, levels = {}, {}, {}
     for _, name, evidence in log:
         if "noul" in evidence:
@@ -55,3 +59,15 @@ def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
         else:
             levels[name] = float(prediction[name])
     return Decision(values=values, probabilities=probabilities, levels=levels)
+
+
+def explained(demos: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return demos whose yes or no comes with their explanation, where they carry one."""
+    told = []
+    for demo in demos:
+        fields = dict(demo)
+        why = fields.pop("explanation", "")
+        told.append(
+            {name: (value, why) if why and isinstance(value, bool) else value for name, value in fields.items()}
+        )
+    return told

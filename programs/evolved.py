@@ -1,5 +1,6 @@
 """Recipe ``evolved``: seed question, evolution, judgement with rewriting, answer, round trip."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import dspy
@@ -10,8 +11,9 @@ from programs.demonstrations import in_language
 from programs.evidence import agreement, answers_agree, answers_instead
 from programs.focus import choose_foci, opening, without_answer
 from programs.linking import condition_in, describe, link
+from programs.nearest import Select
 from programs.types import Attempt, Draft, Focus, Observer, Outcome, Retrieval, Retriever
-from programs.words import stop_words, tokens
+from programs.words import content_words, stop_words, tokens
 from programs.work import Work
 
 REWRITE_ROUNDS = 1
@@ -44,7 +46,15 @@ class Evolved(dspy.Module):
     answered again. Each step is a bare predictor, an attribute named as the step.
     """
 
-    def __init__(self, *, critic: Any, retriever: Retriever, candidates: int = 3, max_rank: int = 5) -> None:
+    def __init__(
+        self,
+        *,
+        critic: Any,
+        retriever: Retriever,
+        candidates: int = 2,
+        max_rank: int = 5,
+        selects: Mapping[str, Select] | None = None,
+    ) -> None:
         """Compose the steps.
 
         Args:
@@ -52,12 +62,14 @@ class Evolved(dspy.Module):
             retriever: searches all chunks of the run.
             candidates: seed questions drawn for each attempt.
             max_rank: worst accepted rank of the source chunk; 0 records ranks and refuses none.
+            selects: what chooses among the demos of a step for each of its inputs, by the step's name.
         """
         super().__init__()
         self.critic = critic
         self.retriever = retriever
         self.candidates = candidates
         self.max_rank = max_rank
+        self.selects = dict(selects or {})
         for name, predict in {**steps.generators(), **steps.critics()}.items():
             setattr(self, name, predict)
 
@@ -78,12 +90,18 @@ class Evolved(dspy.Module):
         if seed is None or attempt.evolution == "simple":
             return work.outcome(seed[1] if seed else None, exhausted=exhausted)
         candidate, fallback = seed
+        # What was found may be another answer than the one that was meant; the evolution must keep it.
+        answered = candidate.focus.model_copy(update={"answer": fallback.answer})
+        candidate = candidate._replace(focus=answered)
         return work.outcome(self._evolve(work, candidate), fallback=fallback, exhausted=exhausted)
 
     def _write(self, step: str, work: Work, **inputs: Any) -> Any:
         """Run a generator step, with the demos that are in the passage's language."""
         predict = getattr(self, step)
-        return predict(demos=in_language(predict.demos, work.language), **inputs)
+        demos = in_language(predict.demos, work.language)
+        if step in self.selects:
+            demos = self.selects[step](demos, inputs)
+        return predict(demos=demos, **inputs)
 
     def _score(self, work: Work) -> bool:
         decision = decide(self.chunk, self.critic, topic=work.topic, passage=work.passage)
@@ -254,7 +272,10 @@ class Evolved(dspy.Module):
             work.refuse("reasoning", "no second sentence opens with what the question names", question=seed.question)
             return None
         kind = self._write("reasoning", work, topic=work.topic, fact=linked.sentence, name=linked.name).kind
-        question = describe(seed.question, linked, kind)
+        # A kind that the text does not speak of is a guess, and small models guess badly.
+        spoken = set(content_words(f"{work.topic} {work.passage}", work.language))
+        known = bool(set(content_words(kind, work.language)) & spoken)
+        question = describe(seed.question, linked, kind) if known else None
         work.say("reasoning", EVOLVED, {**linked._asdict(), "kind": kind, "question": question})
         if question is None:
             work.refuse("reasoning", f"{kind!r} is no kind of {linked.name!r}", question=seed.question)

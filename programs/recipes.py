@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from programs.evolved import Evolved
+from programs.nearest import Select
 from programs.types import Recipe, Retriever
 
 RECIPES: dict[str, Callable[..., Recipe]] = {"evolved": Evolved}
@@ -17,13 +18,18 @@ def build_recipe(
     candidates: int,
     max_rank: int,
     states: Mapping[str, dict[str, Any]] | None = None,
+    selects: Mapping[str, Select] | None = None,
 ) -> Recipe:
     """Return a fresh program of the recipe called ``name``, with the compiled states of its steps.
+
+    ``selects`` chooses among the demos of a step for each of its inputs.
 
     Raises:
         KeyError: if there is no such recipe.
     """
-    program = RECIPES[name](critic=critic, retriever=retriever, candidates=candidates, max_rank=max_rank)
+    program = RECIPES[name](
+        critic=critic, retriever=retriever, candidates=candidates, max_rank=max_rank, selects=selects
+    )
     for step, state in (states or {}).items():
         getattr(program, step).load_state(state)
     return program

@@ -49,6 +49,7 @@ def build_app() -> typer.Typer:
     from groundset.cli import labels, models
     from groundset.cli.chunk import chunk
     from groundset.cli.compile import compile_steps
+    from groundset.cli.experiments import experiments, promote
     from groundset.cli.export import export
     from groundset.cli.generate import generate
     from groundset.cli.judge import judge
@@ -69,6 +70,8 @@ def build_app() -> typer.Typer:
     for command in (generate, chunk, judge, show, export):
         app.command()(command)
     app.command("compile")(compile_steps)
+    app.command()(experiments)
+    app.command()(promote)
     app.add_typer(models.app, name="models")
     app.add_typer(labels.app, name="labels")
     return app

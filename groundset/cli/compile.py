@@ -1,7 +1,10 @@
 """`groundset compile`: fit steps to labels."""
 
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,58 +12,182 @@ from groundset.cli.chunk import DEFAULT_EMBEDDER
 from groundset.cli.tables import print_table
 from groundset.errors import InputError
 
+if TYPE_CHECKING:
+    from optimizers.report import CompileReport
+
+_ALL = "all"
+_INTERRUPTED = 130
+
 
 def compile_steps(
-    steps: Annotated[list[str], typer.Argument(metavar="STEP...", help="chunk, judge or all.", show_default=False)],
+    steps: Annotated[
+        list[str], typer.Argument(metavar="STEP...", help="Steps by name, such as judge or question, or all.")
+    ],
+    optimizer: Annotated[
+        str, typer.Option(metavar="NAME", help="The strategy; docs/compilation.md compares them.")
+    ] = "fit-head",
+    lm: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="The language model to compile for; fit-head needs none.")
+    ] = None,
+    teacher: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="A larger model that writes demos or instructions.")
+    ] = None,
     labels: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Labels of your own, beside those that groundset ships. Repeatable."),
     ] = None,
+    budget: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Language model calls that the strategy may make for each step.")
+    ] = 150,
     target_precision: Annotated[
         float | None,
         typer.Option(
             metavar="P",
             min=0.0,
             max=1.0,
-            help="The share of accepted rows that must be good, with 95 % confidence.",
+            help="For fit-head: the share of accepted rows that must be good, with 95 % confidence.",
             show_default="chunk 0.8, judge 0.55",
         ),
     ] = None,
     embedder: Annotated[str, typer.Option(metavar="MODEL", help="The embedding model.")] = DEFAULT_EMBEDDER,
     seed: Annotated[int, typer.Option(help="Fixes what chance would decide.")] = 0,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the states go to.")] = Path("out/compiled"),
+    track: Annotated[bool, typer.Option("--track/--no-track", help="Log the compile in MLflow.")] = True,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Let the optimizers' own words through.")] = False,
 ) -> None:
-    """Fit the critics to labels.
+    """Compile steps against labels.
 
-    Heads are fitted to the rows of the split train, their thresholds chosen on dev, and test is only reported.
-    Use the result with `groundset generate --compiled DIR`.
+    Examples to learn from come from the split train, candidates are compared on dev, and test is only reported.
+    Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best so far, and the same command
+    goes on without paying for a call twice.
     """
-    from groundset.compiling import compile_heads
-    from optimizers.compile_head import STEPS
+    from optimizers.examples import STEPS
+    from optimizers.strategies import STRATEGIES
 
+    if optimizer not in STRATEGIES:
+        raise InputError(f"--optimizer {optimizer}: no such strategy; choose one of {', '.join(STRATEGIES)}.")
     for step in steps:
-        if step not in (*STEPS, "all"):
-            raise InputError(f"{step}: no such step to compile; choose of {', '.join(STEPS)} or all.")
-    asked = list(STEPS) if "all" in steps else list(dict.fromkeys(steps))
+        if step not in (*STEPS, _ALL):
+            raise InputError(f"{step}: no such step to compile; choose of {', '.join(STEPS)} or {_ALL}.")
     for file in labels or ():
         if not file.is_file():
             raise InputError(f"--labels {file}: no such file.")
-    results = compile_heads(
-        asked,
-        labels or [],
+    asked = [] if _ALL in steps else list(dict.fromkeys(steps))
+    if optimizer == "fit-head":
+        reports = _heads(asked, labels or [], target_precision, embedder, seed, out)
+    else:
+        if lm is None:
+            raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
+        from groundset.compiling.steps import Wish
+
+        wish = Wish(
+            steps=asked,
+            optimizer=optimizer,
+            lm=lm,
+            out=out,
+            embedder=embedder,
+            teacher=teacher,
+            labels=labels or [],
+            budget=budget,
+            seed=seed,
+        )
+        reports = _with_model(wish, verbose)
+    _show(reports, track)
+
+
+def _heads(
+    steps: list[str], labels: list[Path], target_precision: float | None, embedder: str, seed: int, out: Path
+) -> "Iterable[tuple[CompileReport, Path]]":
+    from groundset.compiling import compile_heads
+    from optimizers.strategies import STRATEGIES, check_task, steps_of
+
+    strategy = STRATEGIES["fit-head"]
+    for step in steps:
+        check_task(strategy, step, demos=False, teacher=False)
+    return compile_heads(
+        steps or steps_of(strategy, ()),
+        labels,
         embedder=embedder,
         target_precision=target_precision,
         seed=seed,
         out=out,
         on_progress=lambda said: typer.echo(f"{said}.", err=True),
     )
-    for result in results:
-        state = result.state
-        typer.echo(f"\n{state.step}: accepts from {state.threshold:.3f} on, promises {state.target_precision:.0%}.")
-        names = list(dict.fromkeys(name for found in result.fitted.measures.values() for name in found))
+
+
+def _with_model(wish: Any, verbose: bool) -> "Iterator[tuple[CompileReport, Path]]":
+    from groundset.compiling import compile_with_model
+
+    with _progress() as told:
+        yield from compile_with_model(
+            wish, on_start=told.start, on_call=told.call, on_progress=told.say, verbose=verbose
+        )
+
+
+def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:
+    from groundset.tracking import open_tracking
+
+    files, ending = [], "complete"
+    store = open_tracking() if track else None
+    for report, file in reports:
+        files.append(file)
+        ending = report.ending
+        state = report.state
+        typer.echo(f"\n{state.step} for {state.model} by {state.optimizer}: {_told(report)}.")
+        versions = [version for version in ("before", "after", "gain") if version in report.measures]
+        names = list(dict.fromkeys(name for version in versions for name in report.measures[version]))
         rows = [
-            (name.replace("_", " "), *(str(found.get(name, "")) for found in result.fitted.measures.values()))
+            (name.replace("_", " "), *(str(report.measures[version].get(name, "")) for version in versions))
             for name in names
         ]
-        print_table(("measure", *result.fitted.measures), rows)
-    typer.echo(f"\nStates: {', '.join(str(result.file) for result in results)}.")
+        print_table(("measure", *versions), rows)
+        if store is not None:
+            typer.echo(f"Tracked as {store.log_compile(report)}.")
+        if ending == "interrupted":
+            break
+    typer.echo(f"\nStates: {', '.join(map(str, files))}.")
+    if ending == "interrupted":
+        typer.echo("Interrupted: the best so far is kept, test rows were not looked at. The same command goes on.")
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _told(report: "CompileReport") -> str:
+    state = report.state
+    if state.target_precision is not None:
+        return f"accepts from {state.threshold:.3f} on, promises {state.target_precision:.0%}"
+    chosen = state.record["chosen"]
+    kept = f"candidate {chosen} of {len(report.candidates) - 1}" if chosen else "the step as it was is kept"
+    figures = report.figures
+    return f"{kept}; {figures['calls']:.0f} calls, {figures['seconds'] / 60:.1f} minutes of the model"
+
+
+class _Told:
+    """Says on standard error what happens; optimizers print on the streams of Python, so this keeps its own."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._console = Console(file=sys.stderr)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.bar = Progress(*columns, console=self._console, disable=not self._console.is_terminal, transient=True)
+        self._task: Any = None
+
+    def start(self, step: str, calls: int) -> None:
+        self.say(f"Compiling {step}: about {calls} calls")
+        if self._task is not None:
+            self.bar.remove_task(self._task)
+        self._task = self.bar.add_task(step, total=calls)
+
+    def call(self) -> None:
+        self.bar.advance(self._task)
+
+    def say(self, said: str) -> None:
+        self._console.print(f"{said}.", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _progress() -> Iterator[_Told]:
+    told = _Told()
+    with told.bar:
+        yield told

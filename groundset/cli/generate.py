@@ -43,7 +43,9 @@ def generate(
     compiled: Annotated[
         str | None,
         typer.Option(
-            metavar="WHICH", help="Compiled states: shipped, none or a folder of your own.", show_default="shipped"
+            metavar="WHICH",
+            help="Compiled states: shipped, champion (see promote), none or a folder of your own.",
+            show_default="shipped",
         ),
     ] = None,
     embedder: Annotated[str | None, typer.Option(help="The embedding model.", show_default="all-minilm-l6-v2")] = None,
@@ -77,7 +79,7 @@ def generate(
         ),
     ] = None,
     candidates: Annotated[
-        int | None, typer.Option(help="Questions drawn for each attempt; the best is kept.", show_default="3")
+        int | None, typer.Option(help="Questions drawn for each attempt; the best is kept.", show_default="2")
     ] = None,
     max_rank: Annotated[
         int | None,
@@ -89,6 +91,7 @@ def generate(
         Path | None,
         typer.Option(metavar="FILE", help="Options from a TOML file or the run.json of a former run."),
     ] = None,
+    track: Annotated[bool, typer.Option("--track/--no-track", help="Log the run in MLflow.")] = True,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Name every file; let the runtime's log through.")
     ] = False,
@@ -131,6 +134,8 @@ def generate(
     if not quiet:
         for line in result.summary:
             typer.echo(line)
+    if track and result.ending in _STATUS:
+        _log(result.files.record, quiet)
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
     if not result.has_ended:
         # The runtime would crash if it were taken apart in the middle of a call.
@@ -139,3 +144,18 @@ def generate(
         os._exit(status)
     if status:
         raise typer.Exit(status)
+
+
+def _log(record: Path, quiet: bool) -> None:
+    """Log a finished run; one that cannot be logged is finished all the same."""
+    from groundset.errors import InputError
+    from groundset.tracking import log_generation
+    from optimizers.errors import TrackingError
+
+    try:
+        run_id = log_generation(record)
+    except (InputError, TrackingError) as error:
+        typer.echo(f"Not tracked: {error} (--no-track leaves it out)", err=True)
+    else:
+        if not quiet:
+            typer.echo(f"Tracked as {run_id}.")

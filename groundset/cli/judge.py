@@ -37,7 +37,7 @@ def judge(
         str, typer.Option(metavar="MODEL", help="The embedding model of the critic head.")
     ] = DEFAULT_EMBEDDER,
     compiled: Annotated[
-        str, typer.Option(metavar="WHICH", help="Compiled states: shipped, none or a folder of your own.")
+        str, typer.Option(metavar="WHICH", help="Compiled states: shipped, champion, none or a folder of your own.")
     ] = "shipped",
 ) -> None:
     """Judge chunks or questions, each by itself.
@@ -86,7 +86,7 @@ def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
 @contextmanager
 def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str) -> Iterator[Judge]:
     """Load what the critic needs and yield what judges a batch of rows."""
-    from groundset.compiled import load_compiled
+    from groundset.compiled import Users, load_compiled
     from groundset.critics import open_critic
     from programs.judging import judge_chunks, judge_questions
 
@@ -100,7 +100,8 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled:
             from groundset.retrieval.embedder import load_embedder
 
             encoder = load_embedder(embedder)
-        states = load_compiled(compiled, critic=critic, embedder_sha256=encoder.sha256 if encoder else None)
+        named = (language_model.name, language_model.sha256) if language_model else (None, None)
+        states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named))
         opened = open_critic(critic, embedder=encoder, language_model=language_model, heads=states.heads)
         state = states.predictors.get("chunk" if kind == "chunks" else "judge")
         if kind == "chunks":

@@ -5,7 +5,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundset.compiled import Compiled, load_compiled
+from groundset.compiled import Compiled, Users, load_compiled
 from groundset.corpus import Corpus, build_corpus, draw_order
 from groundset.errors import GroundsetError, InputError, RunError
 from groundset.retrieval.index import ChunkIndex
@@ -152,7 +152,8 @@ def _open_parts(
     language_model = stack.enter_context(
         (open_lm or real_open_lm)(config.lm, journal=journal, workers=config.workers, verbose=verbose)
     )
-    compiled = load_compiled(config.compiled, critic=config.critic, embedder_sha256=embedder.sha256)
+    users = Users(config.critic, embedder.sha256, language_model.name, language_model.sha256)
+    compiled = load_compiled(config.compiled, users)
     critic = (open_critic or real_open_critic)(
         config.critic, embedder=embedder, language_model=language_model, heads=compiled.heads
     )
@@ -224,6 +225,7 @@ def _engine(
         candidates=config.candidates,
         max_rank=config.max_rank,
         states=parts.compiled.predictors,
+        selects=parts.compiled.selects(encode),
     )
     engine = RunEngine(
         store,

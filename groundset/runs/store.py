@@ -22,7 +22,7 @@ import numpy as np
 from groundset.errors import InputError, RunError
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, database_path, make_folder
-from groundset.runs.tables import AttemptTable, CallTable, ResultTable, Vectors
+from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors
 from programs.types import Chunk, Document
 
 _APPLICATION = 0x67727364  # "grsd" in the file's header
@@ -37,8 +37,6 @@ CREATE TABLE attempts (number INTEGER PRIMARY KEY, chunk_id TEXT NOT NULL, evolu
     accepted TEXT, exhausted INTEGER);
 CREATE TABLE steps (attempt INTEGER NOT NULL, seq INTEGER NOT NULL, step TEXT NOT NULL, candidate INTEGER NOT NULL,
     output TEXT NOT NULL, probability REAL, verdict TEXT, reason TEXT, PRIMARY KEY (attempt, seq)) WITHOUT ROWID;
-CREATE TABLE calls (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
-    evaluated_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE samples (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, attempt INTEGER NOT NULL,
     record TEXT NOT NULL, vector BLOB NOT NULL);
 CREATE TABLE rejects (position INTEGER PRIMARY KEY, attempt INTEGER NOT NULL, step TEXT NOT NULL,
@@ -160,7 +158,7 @@ class RunStore:
         with database.transaction():
             if database.execute("SELECT 1 FROM sqlite_master"):
                 raise RunError(f"another process has begun a run in {self.folder} just now.")
-            for statement in _SCHEMA.split(";\n"):
+            for statement in [*_SCHEMA.split(";\n"), CALLS_SCHEMA]:
                 database.execute(statement)
             database.insert(
                 "INSERT INTO documents VALUES (?, ?, ?)",

@@ -13,6 +13,10 @@ from groundset.runs.schedule import Plan, Verdict
 from programs.types import EVOLUTIONS, Outcome, Reject, Sample, StepRecord
 
 Vectors = NDArray[np.float32]
+CALLS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
+    evaluated_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID
+"""
 
 
 class CallTotals(NamedTuple):

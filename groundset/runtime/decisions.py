@@ -116,6 +116,10 @@ def _task(inputs: Mapping[str, Any], question: Mapping[str, Any], labels: Sequen
 
 
 def _label_of(value: Any, labels: Sequence[str]) -> str:
+    """Return what a demo answers: the label first, because only the first token counts, then why, if that is told."""
+    if isinstance(value, tuple | list):
+        label, why = value
+        return f"{_label_of(label, labels)}. {why}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return labels[int(value)] if isinstance(value, int | float) and int(value) < len(labels) else str(value)

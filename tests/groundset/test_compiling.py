@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from groundset import compiling
-from groundset.compiled import load_compiled
+from groundset.compiled import Users, load_compiled
 from groundset.critics import open_critic
 from groundset.data_files import data_path
 from groundset.errors import InputError
@@ -54,20 +54,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )  # fmt: skip
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / "chunks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    monkeypatch.setattr(compiling, "data_path", lambda *parts: tmp_path.joinpath(*parts))
-    monkeypatch.setattr(compiling, "load_embedder", lambda name: WordEncoder())
+    monkeypatch.setattr(compiling.labels, "data_path", lambda *parts: tmp_path.joinpath(*parts))
+    monkeypatch.setattr(compiling.heads, "load_embedder", lambda name: WordEncoder())
     out = tmp_path / "compiled"
     said: list[str] = []
-    [result] = compiling.compile_heads(
+    [(report, file)] = compiling.compile_heads(
         ["chunk"], [], embedder="words", target_precision=0.8, seed=0, out=out, on_progress=said.append
     )
-    assert result.file == out / "head" / "chunk.json"
+    assert file == out / "head" / "chunk.json"
+    assert report.measures["after"]["test_auc"].value > 0.9
+    assert {row["split"] for row in report.rows} == {"dev", "test"}
     assert "Fitting fit" in said
     return out
 
 
 def test_compiled_heads_decide(folder: Path) -> None:
-    compiled = load_compiled(str(folder), critic="head", embedder_sha256=SHA)
+    compiled = load_compiled(str(folder), Users("head", SHA))
     critic = open_critic("head", embedder=WordEncoder(), language_model=None, heads=compiled.heads)
     assert critic.compiled == "chunk"
     good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
@@ -88,21 +90,21 @@ def test_the_same_labels_give_the_same_states(folder: Path, tmp_path: Path) -> N
 
 def test_states_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="another --embedder"):
-        load_compiled(str(folder), critic="head", embedder_sha256="d" * 64)
+        load_compiled(str(folder), Users("head", "d" * 64))
     with pytest.raises(InputError, match="no such folder"):
-        load_compiled(str(tmp_path / "nowhere"), critic="head", embedder_sha256=SHA)
+        load_compiled(str(tmp_path / "nowhere"), Users("head", SHA))
     with pytest.raises(InputError, match="no compiled states"):
-        load_compiled(str(tmp_path / "labels"), critic="head", embedder_sha256=SHA)
+        load_compiled(str(tmp_path / "labels"), Users("head", SHA))
     file = folder / "head" / "chunk.json"
     file.write_text(file.read_text(encoding="utf-8").replace('"dspy": "', '"dspy": "0'), encoding="utf-8")
     with pytest.raises(StateError, match="version of DSPy"):
-        load_compiled(str(folder), critic="head", embedder_sha256=SHA)
+        load_compiled(str(folder), Users("head", SHA))
 
 
 def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand() -> None:
-    assert not load_compiled("none", critic="head", embedder_sha256=SHA).states
-    assert not load_compiled("shipped", critic="head", embedder_sha256=SHA).states
-    assert not load_compiled("shipped", critic="lm", embedder_sha256=None).states
+    assert not load_compiled("none", Users("head", SHA)).states
+    assert not load_compiled("shipped", Users("head", SHA)).states
+    assert not load_compiled("shipped", Users("lm", None)).states
 
 
 @pytest.mark.parametrize(("step", "labels"), [("chunk", "chunks.jsonl"), ("judge", "questions.jsonl")])
@@ -115,7 +117,7 @@ def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: str
 @pytest.mark.model
 def test_the_shipped_critic_orders_test_rows_that_it_never_saw() -> None:
     encoder = load_embedder("all-minilm-l6-v2")
-    compiled = load_compiled("shipped", critic="head", embedder_sha256=encoder.sha256)
+    compiled = load_compiled("shipped", Users("head", encoder.sha256))
     critic = open_critic("head", embedder=encoder, language_model=None, heads=compiled.heads)
     chunks = [row for row in read_labels(ChunkLabel, [data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
     found = judge_chunks([row.text for row in chunks], critic, compiled.predictors["chunk"])

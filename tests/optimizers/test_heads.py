@@ -109,7 +109,7 @@ def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test() -> N
     assert set(fitted.heads.heads) == {"fit", "content", "self_contained"}
     assert fitted.measures["test"]["auc"].value > 0.95
     assert fitted.measures["test"]["passed_citation"].value < 0.2
-    assert set(fitted.test) == {label.id for label in labels() if label.split == "test"}
+    assert set(fitted.probabilities["test"]) == {label.id for label in labels() if label.split == "test"}
     assert [point.threshold for point in fitted.curve] == sorted(point.threshold for point in fitted.curve)
 
 

@@ -200,6 +200,28 @@ def test_reasoning_puts_a_description_in_place_of_a_name(make: Make) -> None:
     assert (outcome.fallback.question, outcome.fallback.evolution) == (GOOD, "simple")
 
 
+def test_an_evolution_keeps_the_answer_of_its_seed(make: Make) -> None:
+    seed = "What did the ferry strike on 22 February 2009?"
+    script: Script = {
+        "question": seed,
+        "answer": ["Grey Widow", "small fishing boat"],
+        "conditional": f"While avoiding a small fishing boat, {seed}",
+        "compress": "x" * 400,
+    }
+    outcome, _, _ = make(script, "conditional")
+    assert outcome.draft is None
+    assert [reject.reason for reject in outcome.rejects] == [
+        "another answer than the one meant: 'small fishing boat', not 'Grey Widow'"
+    ]
+    assert outcome.fallback is not None
+    assert outcome.fallback.answer == "Grey Widow"
+
+
+def test_a_kind_that_the_passage_does_not_speak_of_is_a_guess(make: Make) -> None:
+    outcome, _, _ = make({"reasoning": "journalist"}, "reasoning")
+    assert reasons(outcome) == [("reasoning", "'journalist' is no kind of 'Henn Lady'")]
+
+
 def test_a_failed_evolution_leaves_the_seed_as_fallback(make: Make) -> None:
     unchanged, _, _ = make({"conditional": GOOD}, "conditional", bad=lambda name, inputs: name == "same")
     assert unchanged.draft is None

@@ -4,7 +4,7 @@
 def test_unknown_steps_and_files_are_named(run, tmp_path):
     ran = run("compile", "colour", "--out", tmp_path / "out")
     assert ran.status == 2
-    assert "colour: no such step to compile; choose of chunk, judge or all." in ran.err
+    assert "colour: no such step to compile; choose of keyphrases, question" in ran.err
     ran = run("compile", "chunk", "--labels", tmp_path / "none.jsonl", "--out", tmp_path / "out")
     assert ran.status == 2
     assert f"--labels {tmp_path / 'none.jsonl'}: no such file." in ran.err

@@ -99,7 +99,7 @@ def test_every_option_of_the_command_is_a_field():
 
     from groundset.cli.generate import generate
 
-    options = set(inspect.signature(generate).parameters) - {"docs", "out", "config", "verbose", "quiet"}
+    options = set(inspect.signature(generate).parameters) - {"docs", "out", "config", "track", "verbose", "quiet"}
     assert options == set(RunConfig.model_fields) - {"documents"}
     assert option_name("chunk_size") == "--chunk-size"
 

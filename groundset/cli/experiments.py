@@ -1,0 +1,58 @@
+"""`groundset experiments` and `groundset promote`: what was compiled, and which of it is in use."""
+
+from typing import Annotated
+
+import typer
+
+from groundset.cli.tables import print_table
+
+
+def experiments(
+    step: Annotated[str | None, typer.Option(metavar="STEP", help="Only this step.")] = None,
+    lm: Annotated[str | None, typer.Option(metavar="MODEL", help="Only this model; head for the critic head.")] = None,
+    best: Annotated[int, typer.Option(min=1, metavar="N", help="How many of each step and model.")] = 3,
+) -> None:
+    """List the best compiles of each step and model.
+
+    Means on dev and test rows, before and after, between 0 and 1. The champion is marked with a star.
+    """
+    from groundset.tracking import open_tracking
+    from optimizers.tracking import best_of
+
+    found = [
+        each
+        for each in open_tracking().experiments()
+        if (step is None or each.step == step) and (lm is None or each.model == lm)
+    ]
+    if not found:
+        typer.echo("No compile is tracked here; groundset compile makes one.")
+        return
+    rows = [
+        (
+            each.step,
+            each.model,
+            each.optimizer,
+            *(
+                f"{each.before[split]:.3f} to {each.after[split]:.3f}" if split in each.after else "-"
+                for split in ("dev", "test")
+            ),
+            f"{each.calls:,}",
+            f"{each.run_id}{' *' if each.champion else ''}",
+        )
+        for each in best_of(found, best)
+    ]
+    print_table(("step", "model", "optimizer", "dev", "test", "calls", "run"), rows)
+
+
+def promote(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="A compile; groundset experiments lists them.")],
+) -> None:
+    """Make a compile the champion of its step and model.
+
+    It must beat the present champion on dev rows beyond noise, and must not fall on test rows; otherwise nothing
+    changes and the exit status is 2. `groundset generate --compiled champion` uses the champions.
+    """
+    from groundset.tracking import open_tracking
+
+    name, gain = open_tracking().promote(run_id)
+    typer.echo(f"{name}: {run_id} is the champion. Gain on dev rows: {gain}.")

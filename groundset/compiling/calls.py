@@ -1,0 +1,45 @@
+"""The journal of compiles: finished language model calls in a file beside the states."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from groundset.errors import InputError
+from groundset.runs.database import Database
+from groundset.runs.tables import CALLS_SCHEMA, CallTable
+
+
+class CallFile:
+    """Finished calls in one SQLite file, so that an interrupted compile pays for none twice."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, or make it.
+
+        Raises:
+            InputError: its folder cannot be made.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"--out {path.parent}: {error.strerror or error}") from error
+        self._database = Database(path)
+        self._database.execute(CALLS_SCHEMA)
+        self._calls = CallTable(self._database)
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return the record of a finished call, or None."""
+        return self._calls.get(digest)
+
+    def put(self, digest: str, record: dict[str, Any]) -> None:
+        """Store a finished call; it is committed when this returns."""
+        self._calls.put(digest, record)
+
+    def __enter__(self) -> "CallFile":
+        """Return the journal itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self._database.close()

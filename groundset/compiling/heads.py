@@ -1,0 +1,98 @@
+"""Compiling the heads of the deciding steps."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundset.compiling.labels import label_files
+from groundset.compiling.record import environment, write_report
+from groundset.critics.head import HeadCritic
+from groundset.retrieval.embedder import load_embedder
+from optimizers.compile_head import STRATEGY, CompiledHead, compile_head
+from optimizers.fit_critic import measure
+from optimizers.labels import Split, read_all
+from optimizers.measures import Interval, mean, mean_gain
+from optimizers.metrics import decision_value
+from optimizers.report import CompileReport
+from programs.judging import judge_chunks, judge_questions
+
+# What the shipped labels support with a useful share of the good rows left.
+TARGET_PRECISION = {"chunk": 0.8, "judge": 0.55}
+_HAND_SET_THRESHOLD = 0.5
+
+
+def compile_heads(
+    steps: Sequence[str],
+    labels: Sequence[Path],
+    *,
+    embedder: str,
+    target_precision: float | None,
+    seed: int,
+    out: Path,
+    on_progress: Callable[[str], None],
+) -> list[tuple[CompileReport, Path]]:
+    """Fit the heads of steps and write their states to ``<out>/head/<step>.json``, once all have succeeded.
+
+    Raises:
+        InputError: the folder cannot be written.
+        OptimizerError: labels are wrong or do not support the precision.
+    """
+    read_all(labels)  # what is wrong with them should be said before minutes are spent
+    encoder = load_embedder(embedder)
+    reports = []
+    for step in steps:
+        on_progress(f"Compiling {step}")
+        target = TARGET_PRECISION[step] if target_precision is None else target_precision
+        compiled = compile_head(
+            step,
+            label_files(step, labels),
+            encoder,
+            encoder_sha256=encoder.sha256,
+            target_precision=target,
+            seed=seed,
+            on_progress=on_progress,
+        )
+        on_progress("Measuring the critic that is set by hand on the same rows")
+        asked = {"optimizer": STRATEGY, "embedder": embedder, "target_precision": target, "seed": seed}
+        reports.append(_report(step, compiled, encoder, {**asked, **environment(compiled.state)}))
+    return [(report, write_report(report, out)) for report in reports]
+
+
+def _report(step: str, compiled: CompiledHead, encoder: Any, parameters: dict[str, Any]) -> CompileReport:
+    """Return the report of a head, compared with the critic set by hand on dev and test rows."""
+    held_out: tuple[Split, ...] = ("dev", "test")
+    by_hand = HeadCritic(encoder)
+    rows: list[dict[str, Any]] = []
+    threshold = compiled.fitted.chosen.threshold
+    before = {}
+    for split in held_out:
+        labels = compiled.splits[split]
+        if step == "chunk":
+            judged = judge_chunks([label.text for label in labels], by_hand)
+        else:
+            judged = judge_questions([(label.question, label.passage) for label in labels], by_hand)
+        known = [probability for probability, _ in judged]
+        before[str(split)] = measure(labels, known, _HAND_SET_THRESHOLD)
+        for label, old in zip(labels, known, strict=True):
+            new = compiled.fitted.probabilities[split][label.id]
+            rows.append(
+                {
+                    "split": split,
+                    "id": label.id,
+                    "fit": label.good,
+                    "reason": label.reason,
+                    "before_probability": old,
+                    "after_probability": new,
+                    "before_score": decision_value(label.good, old >= _HAND_SET_THRESHOLD, old),
+                    "after_score": decision_value(label.good, new >= threshold, new),
+                }
+            )
+    measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
+    for split in held_out:
+        of_split = [row for row in rows if row["split"] == split]
+        scores = {version: [row[f"{version}_score"] for row in of_split] for version in ("before", "after")}
+        measures["gain"][split] = mean_gain(scores["before"], scores["after"])
+        for version, found in (("before", before), ("after", compiled.fitted.measures)):
+            measures[version][split] = mean(scores[version])
+            measures[version] |= {f"{split}_{name}": figure for name, figure in found[split].items()}
+    return CompileReport(state=compiled.state, measures=measures, rows=rows, parameters=parameters)

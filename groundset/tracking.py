@@ -1,0 +1,62 @@
+"""Where compiles and runs are tracked: an MLflow store in ``mlruns/``, or the one that MLFLOW_TRACKING_URI names."""
+
+import json
+import os
+from pathlib import Path
+
+from groundset.errors import InputError
+from optimizers.tracking import TrackingStore
+
+FOLDER = Path("mlruns")
+_SQLITE = "sqlite:///"
+
+
+def open_tracking() -> TrackingStore:
+    """Open the store: MLFLOW_TRACKING_URI if it is set, else ``mlruns/mlflow.db`` in the working directory.
+
+    Raises:
+        InputError: the folder cannot be made.
+        TrackingError: the store cannot be opened.
+    """
+    if uri := os.environ.get("MLFLOW_TRACKING_URI"):
+        # MLflow would put the files of a local store into the working directory.
+        local = uri.startswith(_SQLITE)
+        return TrackingStore(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
+    folder = FOLDER.absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot track in {folder}: {error.strerror or error}") from error
+    return TrackingStore(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
+
+
+def log_generation(record: Path) -> str:
+    """Log a run by its ``run.json``: configuration, counts, tokens, the expected share of good questions, samples.
+
+    A run that was logged before is not logged again. Returns the id that the store gave it.
+
+    Raises:
+        InputError, TrackingError: see :func:`open_tracking`.
+    """
+    told = json.loads(record.read_text(encoding="utf-8"))
+    configuration, compiled = told["configuration"], told["compiled"]
+    parameters = {
+        **{name: value for name, value in configuration.items() if value is not None},
+        "lm_sha256": told["models"]["lm"].get("sha256") or "",
+        "critic_compiled": told["critic"],
+        "compiled_steps": ", ".join(f"{step} by {state['optimizer']}" for step, state in compiled.items()),
+        **{f"version.{name}": version for name, version in told["versions"].items()},
+    }
+    names = (
+        "accepted", "asked", "attempts", "calls", "prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds",
+        "chunks", "documents",
+    )  # fmt: skip
+    metrics = {name: float(told[name]) for name in names}
+    for step, counts in told["counts"].items():
+        metrics |= {f"{step}_{what}": float(count) for what, count in counts.items()}
+    expected = compiled.get("judge", {})
+    if "expected_good" in expected:
+        metrics["expected_good"] = expected["expected_good"]
+        metrics["expected_good_low"], metrics["expected_good_high"] = expected["interval"]
+    key = f"{record.parent.absolute()}/{told['identity']}"
+    return open_tracking().log_run(record.parent.name, key, parameters, metrics, record.parent / "samples.jsonl")

@@ -1,0 +1,48 @@
+"""Why a question was refused: the rule that it broke and the words that broke it."""
+
+import re
+
+from programs.deciding import Decision
+from programs.evidence import question_features
+from programs.language import language_of
+from programs.words import CONTEXT_REFERENCE, NUMBER, content_words, loose_pronouns, numbers
+
+_GENERAL = {
+    "independent": "A reader without the passage cannot tell what it is about: name the subject.",
+    "clear": "It is not one clear, well-formed question.",
+    "answerable": "The passage does not answer it.",
+}
+
+
+def diagnose(question: str, passage: str, decision: Decision) -> list[str]:
+    """Return sentences that say what is wrong with a question, the critic's own objection last; none if it is good."""
+    if decision.good:
+        return []
+    language = language_of(passage)
+    features = question_features(question, passage)
+    told = []
+    if reference := CONTEXT_REFERENCE.search(question):
+        told.append(f"It points at the text: {reference.group()!r}.")
+    if loose_pronouns(question, language):
+        told.append("It has a pronoun without a name.")
+    if features["generic"]:
+        told.append("It names nothing that tells it from other questions.")
+    if features["ungrammatical"]:
+        told.append("Its verb is not well formed.")
+    if features["several"]:
+        told.append("It asks more than one thing.")
+    if features["question_word_late"] and not features["opens_with_question_word"]:
+        told.append(f"It does not open with a question word: {' '.join(question.split()[:4])!r}.")
+    if features["other_language"]:
+        told.append("It is not in the language of the passage.")
+    if absent := numbers(question) - numbers(passage):
+        told.append(f"The passage does not have the numbers {', '.join(sorted(absent))}.")
+    stated = set(content_words(passage, language))
+    foreign = [
+        word
+        for word in dict.fromkeys(re.findall(r"[^\W\d_][\w’'-]+", question))
+        if not NUMBER.match(word) and not set(content_words(word, language)) <= stated
+    ]
+    if len(foreign) > 2:
+        told.append(f"The passage does not speak of {', '.join(foreign)}.")
+    return [*told, _GENERAL[decision.weakest]] if decision.weakest in _GENERAL else told

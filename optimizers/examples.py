@@ -1,0 +1,221 @@
+"""What each step is compiled on: inputs made from labelled rows, and demos where the labels hold an output.
+
+Rows keep the split of their document. An example carries the signature's inputs, the outputs that a label gives, and
+``id``, ``split``, ``passage``, ``language`` and ``explanation`` for metrics and records.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import dspy
+
+from optimizers.labels import ChunkLabel, QuestionLabel, Split
+from programs.evidence import plain, sentences
+from programs.evolved import SHORT_WORDS
+from programs.focus import choose_foci, opening
+from programs.language import language_of
+from programs.linking import condition_in, link
+from programs.types import Focus
+from programs.words import tokens
+
+NOT_STATED = "not stated"
+_LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below the limit are shortened too
+_OBJECTIONS = {
+    "context_reference": "the question cannot be understood alone",
+    "vague": "the question cannot be understood alone",
+    "malformed": "the question is not one clear question",
+    "conjoined": "the question is not one clear question",
+}
+
+
+class Examples(NamedTuple):
+    """The examples of a step: ``demos`` have their outputs, ``inputs`` need not; both by split."""
+
+    demos: dict[Split, list[dspy.Example]]
+    inputs: dict[Split, list[dspy.Example]]
+
+
+def examples_of(
+    step: str, chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel], *, seed: int = 0
+) -> Examples:
+    """Return the examples of a step in an order that the seed fixes."""
+    demos, inputs = _MAKERS[step](chunks, questions)
+    found: list[dict[Split, list[dspy.Example]]] = []
+    for rows in (demos, inputs):
+        by_split: dict[Split, list[dspy.Example]] = {"train": [], "dev": [], "test": []}
+        for split, example in rows:
+            by_split[split].append(example)
+        for kept in by_split.values():
+            random.Random(seed).shuffle(kept)
+        found.append(by_split)
+    return Examples(*found)
+
+
+Row = tuple[Split, dspy.Example]
+Rows = list[Row]
+
+
+def _example(label: ChunkLabel | QuestionLabel, passage: str, asked: dict[str, str], **more: Any) -> Row:
+    """Return an example whose inputs are ``asked``."""
+    carried = {"passage": passage, "language": language_of(passage), "explanation": label.explanation}
+    named = {"id": f"{label.id}/{more.pop('number', 0)}", "split": label.split}
+    example = dspy.Example(**{**carried, **asked, **more, **named})
+    return label.split, example.with_inputs(*asked)
+
+
+def _good_chunks(chunks: Sequence[ChunkLabel]) -> Iterator[tuple[ChunkLabel, str, list[Focus]]]:
+    for label in chunks:
+        if label.good:
+            passage = plain(label.text)
+            foci = choose_foci(passage, label.topic, language_of(passage), ())
+            if foci:
+                yield label, passage, foci
+
+
+def _answered(questions: Sequence[QuestionLabel]) -> Iterator[tuple[QuestionLabel, str, Focus]]:
+    """Yield good questions whose correct answer stands in a sentence of the passage."""
+    for label in questions:
+        if not (label.good and label.answer and label.answer.label == "correct"):
+            continue
+        passage, answer = plain(label.passage), label.answer.text.rstrip(".")
+        holding = [sentence for sentence in sentences(passage, language_of(passage)) if answer in sentence]
+        if holding:
+            yield label, passage, Focus(sentence=holding[0], answer=answer)
+
+
+def _keyphrases(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    del questions
+    return [], [_example(label, passage, _placed(label, passage)) for label, passage, _ in _good_chunks(chunks)]
+
+
+def _question(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    def asked(label: ChunkLabel | QuestionLabel, passage: str, focus: Focus) -> dict[str, str]:
+        begins = opening(focus.answer, language_of(passage))
+        return {"topic": label.topic, "fact": focus.sentence, "answer": focus.answer, "opening": begins}
+
+    demos = [
+        _example(label, passage, asked(label, passage, focus), question=label.question)
+        for label, passage, focus in _answered(questions)
+    ]
+    inputs = [_example(label, passage, asked(label, passage, foci[0])) for label, passage, foci in _good_chunks(chunks)]
+    return demos, inputs
+
+
+def _reasoning(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    del questions
+    rows: Rows = []
+    for label, passage, foci in _good_chunks(chunks):
+        found = [link(passage, language_of(passage), focus, focus.sentence) for focus in foci]
+        for linked in dict.fromkeys(linked for linked in found if linked is not None):
+            asked = {"topic": label.topic, "fact": linked.sentence, "name": linked.name}
+            rows.append(_example(label, passage, asked, number=len(rows)))
+    return [], rows
+
+
+def _conditional(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    """Pair good questions with the first condition that a sentence of their passage states."""
+    del chunks
+    rows: Rows = []
+    for label in questions:
+        if not label.good:
+            continue
+        passage = plain(label.passage)
+        language = language_of(passage)
+        foci = [Focus(sentence=sentence, answer="-") for sentence in sentences(passage, language)]
+        found = (condition_in(focus, label.question, language) for focus in foci)
+        if condition := next((condition for condition in found if condition), None):
+            asked = {"topic": label.topic, "question": label.question, "condition": condition}
+            rows.append(_example(label, passage, asked))
+    return [], rows
+
+
+def _compress(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    del chunks
+    long = [label for label in questions if label.good and len(tokens(label.question)) > _LONG]
+    return [], [_example(label, plain(label.passage), {"question": label.question}) for label in long]
+
+
+def _rewrite(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    """Pair a refused question with a good one about the same passage that shares most of its words."""
+    del chunks
+    answered: dict[str, list[tuple[QuestionLabel, Focus]]] = defaultdict(list)
+    for good, passage, focus in _answered(questions):
+        answered[passage].append((good, focus))
+    rows: Rows = []
+    for label in questions:
+        passage = plain(label.passage)
+        if label.reason not in _OBJECTIONS or not answered[passage]:
+            continue
+        words = set(tokens(label.question))
+        good, focus = max(answered[passage], key=lambda pair: len(words & set(tokens(pair[0].question))))
+        asked = {
+            "topic": label.topic,
+            "fact": focus.sentence,
+            "answer": focus.answer,
+            "question": label.question,
+            "feedback": label.explanation or _OBJECTIONS[label.reason],
+        }
+        rows.append(_example(label, passage, asked, better_question=good.question))
+    return rows, rows
+
+
+def _answer(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    del chunks
+    rows: Rows = []
+    for label in questions:
+        passage = plain(label.passage)
+        correct = label.good and label.answer is not None and label.answer.label == "correct"
+        if correct or label.reason == "unanswerable":
+            told = label.answer.text if correct and label.answer else NOT_STATED
+            asked = {**_placed(label, passage), "question": label.question}
+            rows.append(_example(label, passage, asked, answer=told))
+    balanced = _balanced(rows, lambda example: example.answer != NOT_STATED)
+    return balanced, balanced
+
+
+def _chunk(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    del questions
+    rows = [_example(label, plain(label.text), _placed(label, plain(label.text)), fit=label.good) for label in chunks]
+    balanced = _balanced(rows, lambda example: example.fit)
+    return balanced, balanced
+
+
+def _judge(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+    del chunks
+    rows: Rows = []
+    for label in questions:
+        asked = {"passage": plain(label.passage), "question": label.question}
+        rows.append(_example(label, asked["passage"], asked, fit=label.good))
+    balanced = _balanced(rows, lambda example: example.fit)
+    return balanced, balanced
+
+
+def _placed(label: ChunkLabel | QuestionLabel, passage: str) -> dict[str, str]:
+    return {"topic": label.topic, "passage": passage}
+
+
+def _balanced(rows: Rows, true: Callable[[dspy.Example], bool]) -> Rows:
+    """Return as many true rows as others in each split, spread over the file."""
+    kept: Rows = []
+    for split in ("train", "dev", "test"):
+        both = [[row for row in rows if row[0] == split and true(row[1]) is wanted] for wanted in (True, False)]
+        count = min(map(len, both))
+        for part in both:
+            kept += [part[place * len(part) // count] for place in range(count)]
+    return kept
+
+
+_MAKERS: dict[str, Callable[[Sequence[ChunkLabel], Sequence[QuestionLabel]], tuple[Rows, Rows]]] = {
+    "keyphrases": _keyphrases,
+    "question": _question,
+    "reasoning": _reasoning,
+    "conditional": _conditional,
+    "compress": _compress,
+    "rewrite": _rewrite,
+    "answer": _answer,
+    "chunk": _chunk,
+    "judge": _judge,
+}
+STEPS = tuple(_MAKERS)

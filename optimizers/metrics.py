@@ -1,0 +1,186 @@
+"""What a step's output is worth: one metric for each step, from 0 (useless) to 1.
+
+Generators are measured by what the critic and the retrieval say of what they wrote, and by its form; answers by the
+label where there is one. Deciding steps are measured by the probability that they give to the truth. Every metric
+returns a sentence beside its value that names the rule which was broken and the words that broke it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import dspy
+
+from optimizers.diagnosis import diagnose
+from programs.deciding import OVERALL, Decision
+from programs.evidence import agreement, kind_agrees
+from programs.linking import Link, describe
+from programs.steps import is_stated, tidy_answer, tidy_question
+from programs.words import content_words, stop_words, tokens
+
+_KEPT = 0.6  # share of the content words that a rewritten question must keep
+_STRAY = 0.5  # value of what is well formed but not supported by the passage
+_PHRASES = range(3, 6)
+
+
+class Scored(NamedTuple):
+    """The value of an output and what to do better; ``feedback`` is empty for a perfect one."""
+
+    value: float
+    feedback: str
+
+
+class Judges(NamedTuple):
+    """Who is asked about an output.
+
+    Attributes:
+        judge: decides on a question, given its passage and itself.
+        rank: the rank of a passage in a search for the question among all passages; None where it is not found.
+    """
+
+    judge: Callable[[str, str], Decision]
+    rank: Callable[[str, str], int | None]
+
+
+Metric = Callable[[dspy.Example, Any, Judges], Scored]
+
+
+def keyphrases(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the share of phrases that stand in the passage word for word, once each, less one third for each of
+    three that are lacking."""
+    del judges
+    phrases = [str(phrase) for phrase in output.keyphrases]
+    distinct = {phrase.casefold(): phrase for phrase in phrases}
+    stated = [phrase for phrase in distinct.values() if phrase and phrase in example.passage]
+    if not phrases:
+        return Scored(0.0, "It names no phrase.")
+    value = len(stated) / len(phrases) * min(1.0, len(stated) / _PHRASES.start)
+    lost = [phrase for phrase in distinct.values() if phrase not in stated]
+    told = [f"Not in the passage word for word: {'; '.join(lost)}."] if lost else []
+    if len(distinct) < len(phrases):
+        told.append("It names a phrase twice.")
+    if len(phrases) not in _PHRASES:
+        told.append(f"It names {len(phrases)} phrases; three to five are wanted.")
+    return Scored(value, " ".join(told))
+
+
+def question(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the critic's probability that the question is good, divided by the rank of its source chunk.
+
+    0 for what is no question, gives its answer away or asks for another kind of thing than the answer is.
+    """
+    return _question(example, tidy_question(output.question), judges, answer=example.answer)
+
+
+def rewrite(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the same as :func:`question`; 0 for a question that was not changed."""
+    better = tidy_question(output.better_question)
+    if better == tidy_question(example.question):
+        return Scored(0.0, "It repeats the question that was refused.")
+    return _question(example, better, judges, answer=example.answer)
+
+
+def conditional(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the critic's probability that the question is good; 0 if it lost the condition or the seed question."""
+    written = tidy_question(output.conditional_question)
+    for what, text in (("condition", example.condition), ("question", example.question)):
+        lost = _lost(text, written, example.language)
+        if lost:
+            return Scored(0.0, f"It lost words of the {what}: {', '.join(lost)}.")
+    return _question(example, written, judges)
+
+
+def compress(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the critic's probability that the question is good; 0 if it is no shorter or lost what it asks."""
+    written = tidy_question(output.short_question)
+    if len(written) >= len(example.question):
+        return Scored(0.0, "It is no shorter than the question that was given.")
+    if lost := _lost(example.question, written, example.language):
+        return Scored(0.0, f"It lost what the question asks: {', '.join(lost)}.")
+    return _question(example, written, judges)
+
+
+def reasoning(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return 1 for a usable kind of thing that the passage names, 0.5 for one that it does not, 0 for none.
+
+    A kind is usable if a description can be made of it: one to three words in lower case.
+    """
+    del judges
+    kind = str(output.kind)
+    if describe(f"What is {example.name}?", Link(example.name, example.fact, "stands there"), kind) is None:
+        return Scored(0.0, f"{kind!r} is no kind of thing in one to three words.")
+    named = set(content_words(kind, example.language)) & set(content_words(example.passage, example.language))
+    return Scored(1.0, "") if named else Scored(_STRAY, f"The passage does not speak of any {kind}.")
+
+
+def answer(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the token F1 with the label, halved if the words do not stand in the passage.
+
+    Where the label says that the passage does not answer the question: 1 for saying so, 0 for an answer.
+    """
+    del judges
+    found = tidy_answer(output.answer)
+    if not is_stated(example.answer):
+        stated = is_stated(found)
+        return Scored(0.0, f"The passage does not say it, yet the answer is {found!r}.") if stated else Scored(1.0, "")
+    if not is_stated(found):
+        return Scored(0.0, f"The passage answers it: {example.answer!r}.")
+    value, told = agreement(found, example.answer), ""
+    if value < 1:
+        told = f"The answer is {example.answer!r}, not {found!r}."
+    if " ".join(tokens(found)) not in " ".join(tokens(example.passage)):
+        value, told = value * _STRAY, f"{told} Copy the words of the passage.".strip()
+    return Scored(value, told)
+
+
+def decision(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the mean of two things: 1 for the right verdict, and the probability that was given to the truth."""
+    del judges
+    value = decision_value(bool(example.fit), bool(output.fit), float(output.probability))
+    told = "" if value >= 0.5 else f"The label is {'good' if example.fit else 'bad'}: {example.explanation}"
+    return Scored(value, told)
+
+
+def decision_value(good: bool, verdict: bool, probability: float) -> float:
+    """Return what a decision on a labelled row is worth; see :func:`decision`. A right verdict is never below 0.5."""
+    return ((verdict is good) + (probability if good else 1 - probability)) / 2
+
+
+METRICS: Mapping[str, Metric] = {
+    "keyphrases": keyphrases,
+    "question": question,
+    "reasoning": reasoning,
+    "conditional": conditional,
+    "compress": compress,
+    "rewrite": rewrite,
+    "answer": answer,
+    "chunk": decision,
+    "judge": decision,
+}
+
+
+def _question(example: dspy.Example, written: str, judges: Judges, answer: str | None = None) -> Scored:
+    if not re.search(r"\w[^?]*\?$", written):
+        return Scored(0.0, f"{written[:60]!r} is no question." if written else "It wrote nothing.")
+    if answer is not None:
+        if f" {' '.join(tokens(answer))} " in f" {' '.join(tokens(written))} ":
+            return Scored(0.0, f"It gives its answer away: {answer!r}.")
+        if not kind_agrees(written, answer):
+            return Scored(0.0, f"It asks for another kind of thing than {answer!r}.")
+    decision = judges.judge(example.passage, written)
+    value = decision.probabilities.get(OVERALL, decision.probability)
+    rank = judges.rank(written, example.passage)
+    told = diagnose(written, example.passage, decision)
+    if rank != 1:
+        place = "not among the first" if rank is None else f"number {rank}"
+        told.append(f"Searching for it finds its passage as {place}: name what only this passage speaks of.")
+    return Scored(0.0 if rank is None else value / rank, " ".join(told))
+
+
+def _lost(text: str, written: str, language: str) -> list[str]:
+    """Return the content words of a text that are lost, if too many are."""
+    stop = stop_words(language)
+    wanted = [token for token in dict.fromkeys(tokens(text)) if content_words(token, language) and token not in stop]
+    kept = set(content_words(written, language))
+    lost = [word for word in wanted if not set(content_words(word, language)) & kept]
+    return lost if len(lost) > (1 - _KEPT) * len(wanted) else []

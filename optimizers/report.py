@@ -1,0 +1,37 @@
+"""What is told of a compile: to the terminal, to MLflow, and to whoever promotes it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from optimizers.measures import Interval
+from optimizers.states import CompiledState
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """One compile of one step.
+
+    Attributes:
+        state: what was found.
+        measures: ``before``, ``after`` and ``gain``, each with figures by name (``dev``, ``test``, ...).
+        rows: for each dev and test example ``split``, ``id``, ``before_score`` and ``after_score`` between 0 and 1,
+            and whatever else was said of it; of a critic also ``fit`` and ``before_probability`` and
+            ``after_probability``.
+        candidates: for each one tried its ``number``, its mean on dev and what it was.
+        prompt: the prompt with the inputs as ``{{variables}}``, for a step that has one.
+        parameters: what it was made with.
+        figures: calls, tokens and seconds.
+        ending: ``complete``, ``budget`` or ``interrupted``.
+    """
+
+    state: CompiledState
+    measures: Mapping[str, Mapping[str, Interval]]
+    rows: Sequence[Row]
+    candidates: Sequence[Row] = ()
+    prompt: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
+    ending: str = "complete"

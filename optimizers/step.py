@@ -1,0 +1,100 @@
+"""A step as a program of its own, the way a recipe runs it, for optimizers to work on."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Self
+
+import dspy
+
+from optimizers.errors import Stopped
+from optimizers.ledger import Ledger
+from programs.deciding import OVERALL, explained
+from programs.demonstrations import in_language
+from programs.language import language_of
+from programs.nearest import Select
+
+
+class GeneratorStep(dspy.Module):
+    """One predictor that writes, given the demos in the language of its inputs."""
+
+    def __init__(self, predict: dspy.Predict, ledger: Ledger, adapter: Any) -> None:
+        """Wrap a predictor; set ``select`` to choose among its demos for each input.
+
+        The adapter goes with the step, so that optimizers which ask a model of their own do it in their own way.
+        """
+        super().__init__()
+        self.predict = predict
+        self._ledger = ledger
+        self._adapter = adapter
+        self.select: Select | None = None
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Write once and note for which candidate."""
+        self._ledger.spend()
+        candidate = self._ledger.candidate(self.predict)
+        demos = in_language(self.predict.demos, language_of(" ".join(map(str, inputs.values()))))
+        if self.select is not None:
+            demos = self.select(demos, inputs)
+        try:
+            with dspy.context(adapter=self._adapter):
+                prediction = self.predict(demos=demos, **inputs)
+        except Exception as error:
+            raise Stopped("the model failed") from error
+        prediction._candidate = candidate
+        return prediction
+
+
+class CriticStep(dspy.Module):
+    """One predictor that decides, asked only whether its input is fit."""
+
+    def __init__(self, predict: dspy.Predict, ledger: Ledger, critic: Any) -> None:
+        """Wrap a predictor with the critic that serves it; the other outputs are left out."""
+        super().__init__()
+        signature = predict.signature
+        for name in list(signature.output_fields):
+            if name != OVERALL:
+                signature = signature.delete(name)
+        self.predict = dspy.Predict(signature)
+        self._ledger = ledger
+        self._critic = _Asked(critic, ledger)
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """Decide once and note for which candidate."""
+        candidate = self._ledger.candidate(self.predict)
+        try:
+            # Not `decide`: it collects evidence for itself, and ReAnchor must see it.
+            decided = self.predict(lm=self._critic, demos=explained(self.predict.demos), **inputs)
+        except Exception as error:
+            raise Stopped("the critic failed") from error
+        prediction = dspy.Prediction(fit=bool(decided[OVERALL]), probability=self._critic.probability)
+        prediction._candidate = candidate
+        return prediction
+
+
+class _Asked:
+    """A critic that is asked the same only once: moving a threshold does not change what it says.
+
+    ``probability`` is the latest that it gave to the overall output.
+    """
+
+    supports_decision_requests = True
+
+    def __init__(self, critic: Any, ledger: Ledger) -> None:
+        self._critic = critic
+        self._ledger = ledger
+        self._known: dict[str, Any] = {}
+        self.probability = 0.0
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Stay one: optimizers copy programs, and a critic may hold a model."""
+        return self
+
+    def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> Any:
+        """Return the critic's evidence, from memory if it was asked before."""
+        key = json.dumps([state, questions], sort_keys=True, default=str)
+        if key not in self._known:
+            self._ledger.spend()
+            self._known[key] = self._critic(state, questions)
+        evidence = self._known[key]
+        self.probability = float(evidence[OVERALL]["noul"])
+        return evidence

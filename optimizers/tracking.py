@@ -1,0 +1,297 @@
+"""Compiles and runs in MLflow: one experiment for each step, one run for each compile, one child for each candidate.
+
+The state of every compile is also a version of a registered model, and its prompt one of a registered prompt. The
+alias ``champion`` names the version that is in use.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from optimizers.errors import PromotionError, TrackingError
+from optimizers.measures import Interval, mean_gain
+from optimizers.pictures import confusion, draw_critic
+from optimizers.report import CompileReport
+from optimizers.states import CompiledState, folder_of, write_state
+
+CHAMPION = "champion"
+STATE_FILE = "state.json"
+_PREFIX = "groundset"
+_ROWS_FILE = "predictions.parquet"
+_LONGEST = 500  # characters of a parameter's value
+
+
+class Experiment(NamedTuple):
+    """A compile as the store remembers it: ``before`` and ``after`` are the means on dev and test rows."""
+
+    run_id: str
+    step: str
+    model: str
+    optimizer: str
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    calls: int
+    champion: bool
+
+
+class TrackingStore:
+    """An MLflow store.
+
+    Raises:
+        TrackingError: it cannot be opened, or what was asked of it failed.
+    """
+
+    def __init__(self, uri: str, artifacts: Path | None = None) -> None:
+        """Open the store at a tracking URI; ``artifacts`` is where a local one keeps its files."""
+        self.uri = uri
+        self._artifacts = artifacts
+        with _explained(uri):
+            import mlflow
+
+            for name in ("mlflow", "alembic"):  # the creation of tables is no news
+                logging.getLogger(name).setLevel(logging.WARNING)
+            mlflow.set_tracking_uri(uri)
+            mlflow.set_registry_uri(uri)
+            self._client = mlflow.MlflowClient(uri, uri)
+
+    def log_compile(self, report: CompileReport) -> str:
+        """Log a compile with its candidates, register its state and prompt, and return the run's id."""
+        import mlflow
+
+        state = report.state
+        with _explained(self.uri), TemporaryDirectory() as folder:
+            files = _artifacts_of(report, Path(folder))
+            experiment = self._experiment(f"{_PREFIX}-{state.step}")
+            tags = {"step": state.step, "model": state.model, "optimizer": state.optimizer, "ending": report.ending}
+            named = f"{state.model} {state.optimizer}"
+            with mlflow.start_run(experiment_id=experiment, run_name=named, tags=tags) as run:
+                mlflow.log_params({key: str(value)[:_LONGEST] for key, value in report.parameters.items()})
+                mlflow.log_metrics(_flat(report.measures) | {key: float(v) for key, v in report.figures.items()})
+                for file in files:
+                    mlflow.log_artifact(str(file))
+                for candidate in report.candidates:
+                    self._log_candidate(experiment, candidate)
+                run_id: str = run.info.run_id
+            name = _registered(state.step, state.model)
+            self._register(name, run_id)
+            if report.prompt is not None:
+                mlflow.genai.register_prompt(
+                    name=f"{name}-prompt", template=report.prompt, commit_message=named, tags={"run_id": run_id}
+                )
+        return run_id
+
+    def log_run(
+        self, name: str, key: str, parameters: Mapping[str, Any], metrics: Mapping[str, float], samples: Path
+    ) -> str:
+        """Log a generated dataset, unless one with the same key was logged before, and return the run's id."""
+        import mlflow
+        import pandas as pd
+        from mlflow.data.code_dataset_source import CodeDatasetSource
+
+        with _explained(self.uri):
+            experiment = self._experiment(f"{_PREFIX}-generate")
+            digest = hashlib.sha256(key.encode()).hexdigest()
+            known = self._client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
+            if known:
+                return str(known[0].info.run_id)
+            with mlflow.start_run(experiment_id=experiment, run_name=name, tags={"key": digest}) as run:
+                mlflow.log_params({key: str(value)[:_LONGEST] for key, value in parameters.items()})
+                mlflow.log_metrics(dict(metrics))
+                rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+                columns = ("id", "question", "answer", "evolution", "language", "probability")
+                table = pd.DataFrame([{column: row[column] for column in columns} for row in rows], columns=columns)
+                if len(table):
+                    source = CodeDatasetSource({"groundset": "generate", "run": name})
+                    mlflow.log_input(mlflow.data.from_pandas(table, source=source, name=name), "generated")
+                mlflow.log_artifact(str(samples))
+                run_id: str = run.info.run_id
+        return run_id
+
+    def experiments(self) -> list[Experiment]:
+        """Return the compiles, the best on dev first for each step and model."""
+        with _explained(self.uri):
+            champions = {version.run_id for version in self._champions().values()}
+            found = [
+                _experiment_of(run, run.info.run_id in champions)
+                for experiment in self._client.search_experiments(filter_string=f"name LIKE '{_PREFIX}-%'")
+                for run in self._client.search_runs([experiment.experiment_id], max_results=1000)
+                if "step" in run.data.tags and "mlflow.parentRunId" not in run.data.tags
+            ]
+        return sorted(found, key=lambda each: (each.step, each.model, -each.after.get("dev", 0.0)))
+
+    def promote(self, run_id: str) -> tuple[str, Interval]:
+        """Make a compile the champion of its step and model, and return its name with the gain on dev rows.
+
+        It must beat the champion on the dev rows that both were measured on, beyond noise, and must not fall on
+        test rows. Without a champion it must beat the step as it was.
+
+        Raises:
+            PromotionError: it does not, or there is no such compile.
+        """
+        with _explained(self.uri):
+            versions = self._client.search_model_versions(f"run_id='{run_id}'")
+            if not versions:
+                raise PromotionError(f"{run_id}: no compile of that id; groundset experiments lists them.")
+            name, version = versions[0].name, versions[0].version
+            new = self._scores(run_id, "after")
+            champion = self._champions().get(name)
+            if champion is not None and champion.run_id == run_id:
+                raise PromotionError(f"{run_id} is the champion already.")
+            old = self._scores(run_id, "before") if champion is None else self._scores(champion.run_id, "after")
+            gains = {split: _gain(old, new, split) for split in ("dev", "test")}
+            if gains["dev"].low <= 0:
+                raise PromotionError(
+                    f"{run_id} is not promoted: the gain on dev rows, {gains['dev']}, is within noise."
+                )
+            if gains["test"].value < 0:
+                raise PromotionError(f"{run_id} is not promoted: test rows fell by {-gains['test'].value:.2f}.")
+            self._client.set_registered_model_alias(name, CHAMPION, version)
+        return name, gains["dev"]
+
+    def champion_files(self, folder: Path) -> list[Path]:
+        """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them."""
+        import mlflow
+
+        files = []
+        with _explained(self.uri), TemporaryDirectory() as aside:
+            for version in self._champions().values():
+                found = mlflow.artifacts.download_artifacts(
+                    run_id=version.run_id, artifact_path=STATE_FILE, dst_path=aside
+                )
+                state = CompiledState.model_validate_json(Path(found).read_bytes())
+                file = folder / folder_of(state.model) / f"{state.step}.json"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_state(state, file)
+                files.append(file)
+        return files
+
+    def _experiment(self, name: str) -> str:
+        known = self._client.get_experiment_by_name(name)
+        if known is not None:
+            return str(known.experiment_id)
+        place = None if self._artifacts is None else self._artifacts.absolute().as_uri()
+        return str(self._client.create_experiment(name, artifact_location=place))
+
+    def _log_candidate(self, experiment: str, candidate: Mapping[str, Any]) -> None:
+        import mlflow
+
+        with mlflow.start_run(experiment_id=experiment, nested=True, run_name=f"candidate {candidate['number']}"):
+            mlflow.log_params({key: str(value)[:_LONGEST] for key, value in candidate.items() if key != "dev"})
+            if candidate.get("dev") is not None:
+                mlflow.log_metric("dev", candidate["dev"])
+
+    def _register(self, name: str, run_id: str) -> None:
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self._client.get_registered_model(name)
+        except MlflowException:
+            self._client.create_registered_model(name)
+        self._client.create_model_version(name, source=f"runs:/{run_id}/{STATE_FILE}", run_id=run_id)
+
+    def _champions(self) -> dict[str, Any]:
+        found = {}
+        for model in self._client.search_registered_models(f"name LIKE '{_PREFIX}-%'"):
+            if CHAMPION in (model.aliases or {}):
+                found[model.name] = self._client.get_model_version_by_alias(model.name, CHAMPION)
+        return found
+
+    def _scores(self, run_id: str, version: str) -> dict[tuple[str, str], float]:
+        import mlflow
+        import pandas as pd
+
+        with TemporaryDirectory() as aside:
+            file = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path=_ROWS_FILE, dst_path=aside)
+            rows = pd.read_parquet(file)
+        pairs = zip(zip(rows["split"], rows["id"], strict=True), rows[f"{version}_score"], strict=True)
+        return {key: float(value) for key, value in pairs}
+
+
+def _gain(old: Mapping[tuple[str, str], float], new: Mapping[tuple[str, str], float], split: str) -> Interval:
+    common = sorted(key for key in old.keys() & new.keys() if key[0] == split)
+    if not common:
+        raise PromotionError(f"the two compiles have no {split} row in common; compile again with the same labels.")
+    return mean_gain([old[key] for key in common], [new[key] for key in common])
+
+
+def _artifacts_of(report: CompileReport, folder: Path) -> list[Path]:
+    import pandas as pd
+
+    files = [folder / STATE_FILE, folder / _ROWS_FILE]
+    write_state(report.state, files[0])
+    pd.DataFrame(list(report.rows)).to_parquet(files[1], index=False)
+    if report.prompt is not None:
+        files.append(folder / "prompt.txt")
+        files[-1].write_text(report.prompt, encoding="utf-8")
+    if report.rows and "fit" in report.rows[0]:
+        threshold = report.state.threshold
+        files += draw_critic(report.rows, folder)
+        files.append(folder / "confusion.json")
+        table = confusion(report.rows, 0.5 if threshold is None else threshold)
+        files[-1].write_text(json.dumps(table, indent=1), encoding="utf-8")
+    return files
+
+
+def _flat(measures: Mapping[str, Mapping[str, Interval]]) -> dict[str, float]:
+    flat = {}
+    for version, found in measures.items():
+        for name, interval in found.items():
+            flat[f"{version}_{name}"] = interval.value
+            flat[f"{version}_{name}_low"], flat[f"{version}_{name}_high"] = interval.low, interval.high
+    return flat
+
+
+def _experiment_of(run: Any, champion: bool) -> Experiment:
+    tags, metrics = run.data.tags, run.data.metrics
+    told = {
+        version: {split: metrics[f"{version}_{split}"] for split in ("dev", "test") if f"{version}_{split}" in metrics}
+        for version in ("before", "after")
+    }
+    return Experiment(
+        run.info.run_id,
+        tags["step"],
+        tags["model"],
+        tags["optimizer"],
+        told["before"],
+        told["after"],
+        int(metrics.get("calls", 0)),
+        champion,
+    )
+
+
+def _registered(step: str, model: str) -> str:
+    """Return a name that MLflow takes: without slashes and colons."""
+    return f"{_PREFIX}-{step}-{folder_of(model)}"
+
+
+@contextmanager
+def _explained(uri: str) -> Iterator[None]:
+    from mlflow.exceptions import MlflowException
+    from requests.exceptions import RequestException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise TrackingError(f"the tracking store {_without_secrets(uri)} failed: {first}") from error
+
+
+def _without_secrets(uri: str) -> str:
+    """Return a URI without the user and password that it may hold."""
+    scheme, mark, rest = uri.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else uri
+
+
+def best_of(experiments: Sequence[Experiment], count: int) -> list[Experiment]:
+    """Return the first experiments of each step and model."""
+    kept: list[Experiment] = []
+    for each in experiments:
+        if sum((known.step, known.model) == (each.step, each.model) for known in kept) < count or each.champion:
+            kept.append(each)
+    return kept

@@ -1,0 +1,37 @@
+"""Choosing the demos nearest to an input."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import dspy
+from dspy.predict.knn import KNN
+
+Select = Callable[[Sequence[Any], Mapping[str, Any]], list[Any]]
+Encode = Callable[[Sequence[str]], Any]
+
+
+class Nearest:
+    """The demos whose inputs are most like those of a call, the most similar last.
+
+    Every call then has a prefix of its own, which a server must evaluate anew.
+    """
+
+    def __init__(self, count: int, encode: Encode) -> None:
+        """Choose ``count`` demos by embeddings of length one."""
+        self._count = count
+        self._encode = encode
+        self._known: dict[tuple[str, ...], KNN] = {}
+
+    def __call__(self, demos: Sequence[Any], inputs: Mapping[str, Any]) -> list[Any]:
+        """Return the nearest of the demos."""
+        if len(demos) <= self._count:
+            return list(demos)
+        key = tuple(str(dict(demo)) for demo in demos)
+        if key not in self._known:
+            examples = [dspy.Example(**demo).with_inputs(*inputs) for demo in demos]
+            self._known[key] = KNN(self._count, examples, vectorizer=self._encode)
+        return list(self._known[key](**inputs))[::-1]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Stay one: optimizers copy programs, and what embeds is large."""
+        return self

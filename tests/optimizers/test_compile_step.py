@@ -1,0 +1,221 @@
+"""Every strategy on a small step, with a scripted model: what it tries, what it keeps, what it refuses."""
+
+from collections.abc import Callable
+from typing import Any
+
+import dspy
+import numpy as np
+import pytest
+from dspy.lm15 import Message, Request, Response, Usage
+from dspy.utils.exceptions import LMUnexpectedError
+
+from groundset.runtime.adapter import PlainTextAdapter
+from optimizers.compile_step import Outcome, Setting, compile_step
+from optimizers.errors import LeakError, StrategyError
+from optimizers.examples import Examples
+from optimizers.metrics import Judges
+from optimizers.strategies import STRATEGIES, steps_of
+
+NAMES = ("Ada Lund", "Bo Kern", "Cy Dahl", "Di Moss", "Eli Rask", "Flo Berg")
+
+
+class WishfulEngine:
+    """Answers with the name in the passage once its prompt holds a magic word, else that nothing is stated."""
+
+    def __init__(self, magic: str, fail_at: int = 0, error: BaseException | None = None) -> None:
+        self.magic, self.fail_at, self.error, self.calls = magic, fail_at, error, 0
+
+    def complete(self, request: Request) -> Response:
+        self.calls += 1
+        if self.error is not None and self.calls == self.fail_at:
+            raise self.error
+        prompt = f"{request.system} {' '.join(message.text or '' for message in request.messages[:-1])}"
+        last = request.messages[-1].text or ""
+        known = [name for name in NAMES if name in last] if self.magic in prompt else []
+        text = known[0] if known else "not stated"
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(id=None, model="local/x", message=Message.assistant(text), finish_reason="stop", usage=usage)
+
+
+class TiltedCritic:
+    """Gives good rows 0.3 and bad rows 0.1, so that only the threshold is wrong."""
+
+    supports_decision_requests = True
+
+    def __call__(self, state: dict[str, Any], questions: dict[str, Any]) -> dict[str, Any]:
+        assert list(questions) == ["fit"]
+        good = "?" in state["inputs"]["question"]
+        return {"fit": {"noul": 0.3 if good else 0.1}}
+
+
+def answers() -> Examples:
+    def rows(split: str, count: int) -> list[dspy.Example]:
+        return [
+            dspy.Example(
+                id=f"{split}{n}",
+                split=split,
+                language="en",
+                explanation="",
+                topic="Mill",
+                passage=f"The mill number {n} was built by {NAMES[n % len(NAMES)]} in 1931.",
+                question=f"Who built mill number {n}?",
+                answer=NAMES[n % len(NAMES)],
+            ).with_inputs("topic", "passage", "question")
+            for n in range(count)
+        ]
+
+    splits = {"train": rows("train", 8), "dev": rows("dev", 4), "test": rows("test", 5)}
+    return Examples(demos=splits, inputs=splits)  # type: ignore[arg-type]
+
+
+def verdicts() -> Examples:
+    def rows(split: str) -> list[dspy.Example]:
+        return [
+            dspy.Example(
+                id=f"{split}{n}", split=split, language="en", explanation="", passage="A mill.",
+                question="Who built it?" if n % 2 else "Built it", fit=bool(n % 2),
+            ).with_inputs("passage", "question")
+            for n in range(12)
+        ]  # fmt: skip
+
+    splits = {split: rows(split) for split in ("train", "dev", "test")}
+    return Examples(demos=splits, inputs=splits)  # type: ignore[arg-type]
+
+
+def encode(texts: Any) -> np.ndarray:
+    return np.array([[len(text), text.count("a")] for text in texts], dtype=np.float32)
+
+
+JUDGES = Judges(judge=lambda passage, question: pytest.fail("no question is written"), rank=lambda q, p: 1)
+Compile = Callable[..., Outcome]
+
+
+@pytest.fixture
+def compile_with() -> Compile:
+    def run(name: str, engine: Any, step: str = "answer", examples: Examples | None = None, **settings: Any) -> Outcome:
+        lm = dspy.LM("local/x", engine=engine, cache=False, num_retries=0)
+        options = {"budget": 40, "dev": 4, "test": 5, **settings}
+        setting = Setting(adapter=PlainTextAdapter(), critic=TiltedCritic(), judges=JUDGES, encode=encode, **options)
+        with dspy.context(lm=lm):
+            return compile_step(step, STRATEGIES[name], examples or answers(), setting)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("name", "magic"),
+    [
+        ("labeled", "Who built mill"),
+        ("random-search", "Who built mill"),
+        ("knn", "Who built mill"),
+        ("gepa", "usually"),
+    ],
+)
+def test_a_strategy_finds_what_helps_and_says_so(compile_with: Compile, name: str, magic: str) -> None:
+    outcome = compile_with(name, WishfulEngine(magic))
+    assert outcome.measures["before"]["dev"].value == 0.0
+    assert outcome.measures["after"]["dev"].value == 1.0
+    assert outcome.measures["after"]["test"].value == 1.0
+    assert outcome.measures["gain"]["test"].value == 1.0
+    assert outcome.chosen > 0
+    assert magic in outcome.prompt
+    assert "{{question}}" in outcome.prompt
+    shown = {key for demo in outcome.predictor["demos"] for key in demo}
+    assert not shown & {"id", "split"}
+    assert (
+        dspy.Predict("question -> answer")
+        .load_state({**outcome.predictor, "signature": dspy.Predict("question -> answer").dump_state()["signature"]})
+        .demos
+    )
+
+
+def test_compiled_demos_leave_the_other_languages_theirs(compile_with: Compile) -> None:
+    outcome = compile_with("labeled", WishfulEngine("Who built mill"))
+    languages = [demo.get("language") for demo in outcome.predictor["demos"]]
+    assert set(languages) == {"en", "de"}
+    assert all("Schloss" in demo["topic"] for demo in outcome.predictor["demos"] if demo["language"] == "de")
+
+
+def test_a_strategy_that_does_not_help_leaves_the_step_as_it_was(compile_with: Compile) -> None:
+    outcome = compile_with("labeled", WishfulEngine("no such word"))
+    assert outcome.chosen == 0
+    assert outcome.measures["gain"]["dev"].value == 0.0
+
+
+def test_the_budget_ends_a_search_and_test_rows_are_still_reported(compile_with: Compile) -> None:
+    engine = WishfulEngine("Who built mill")
+    outcome = compile_with("random-search", engine, budget=9)
+    assert outcome.ending == "budget"
+    assert outcome.calls == engine.calls <= 4 + 9 + 2 * 5
+    assert "test" in outcome.measures["after"]
+
+
+def test_an_interruption_keeps_the_best_so_far(compile_with: Compile) -> None:
+    engine = WishfulEngine("Who built mill", fail_at=4 + 4 + 2, error=KeyboardInterrupt())
+    outcome = compile_with("labeled", engine)
+    assert outcome.ending == "interrupted"
+    assert outcome.measures["after"]["dev"].value == 1.0
+    assert "test" not in outcome.measures["after"]
+
+
+@pytest.mark.parametrize("name", ["labeled", "random-search", "gepa"])
+def test_a_model_that_fails_is_no_bad_candidate(compile_with: Compile, name: str) -> None:
+    with pytest.raises(LMUnexpectedError, match="the weights are gone"):
+        compile_with(name, WishfulEngine("Who", fail_at=7, error=RuntimeError("the weights are gone")))
+
+
+def test_a_second_model_writes_the_instructions_of_mipro(compile_with: Compile) -> None:
+    class Teacher:
+        def complete(self, request: Request) -> Response:
+            text = "[[ ## proposed_instruction ## ]]\nFind the abracadabra name.\n\n[[ ## completed ## ]]"
+            usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+            return Response(
+                id=None, model="local/t", message=Message.assistant(text), finish_reason="stop", usage=usage
+            )
+
+    teacher = dspy.LM("local/t", engine=Teacher(), cache=False, num_retries=0)
+    outcome = compile_with("mipro", WishfulEngine("abracadabra"), teacher=teacher, budget=80)
+    assert outcome.measures["after"]["dev"].value == 1.0
+    assert "abracadabra" in outcome.predictor["signature"]["instructions"]
+
+
+def test_reanchor_moves_the_threshold_of_a_critic(compile_with: Compile) -> None:
+    outcome = compile_with("reanchor", WishfulEngine("-"), "judge", verdicts(), budget=40, dev=12, test=12)
+    assert 0.1 < outcome.predictor["fields"]["fit"]["threshold"] < 0.3
+    assert outcome.measures["after"]["test_auc"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "message"),
+    [
+        ("mipro", "answer", "--teacher"),
+        ("reanchor", "answer", "moves thresholds"),
+        ("fit-head", "judge", "no strategy for a language model"),
+    ],
+)
+def test_what_a_strategy_lacks_is_named(compile_with: Compile, name: str, step: str, message: str) -> None:
+    with pytest.raises(StrategyError, match=message):
+        compile_with(name, WishfulEngine("-"), step, answers() if step == "answer" else verdicts())
+
+
+def test_steps_without_labelled_outputs_take_no_demos(compile_with: Compile) -> None:
+    examples = answers()._replace(demos={"train": [], "dev": [], "test": []})
+    with pytest.raises(StrategyError, match="no example outputs for answer"):
+        compile_with("labeled", WishfulEngine("-"), examples=examples)
+    assert "compress" not in steps_of(STRATEGIES["labeled"], ["question", "answer"])
+    assert "compress" in steps_of(STRATEGIES["gepa"], ["question", "answer"])
+
+
+@pytest.mark.parametrize("place", ["demos", "inputs"])
+def test_a_test_row_in_the_training_set_is_refused(compile_with: Compile, place: str) -> None:
+    examples = answers()
+    leaked = {**getattr(examples, place), "train": getattr(examples, place)["test"][:1]}
+    with pytest.raises(LeakError, match="test0 belongs to the test split"):
+        compile_with("labeled", WishfulEngine("-"), examples=examples._replace(**{place: leaked}))
+
+
+def test_the_table_of_strategies_is_frozen() -> None:
+    assert list(STRATEGIES) == ["labeled", "random-search", "mipro", "gepa", "knn", "reanchor", "fit-head"]
+    with pytest.raises(AttributeError):
+        STRATEGIES["labeled"].name = "other"  # type: ignore[misc]
+    assert all(strategy.suits for strategy in STRATEGIES.values())

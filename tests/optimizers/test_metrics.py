@@ -1,0 +1,134 @@
+"""The worth of outputs, computed by hand."""
+
+from types import SimpleNamespace
+
+import dspy
+import pytest
+
+from optimizers.metrics import METRICS, Judges
+from programs.deciding import Decision
+
+PASSAGE = "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb."
+
+
+def judges(probability: float = 0.8, rank: int | None = 1, weakest: str = "clear") -> Judges:
+    probabilities = {"fit": probability, "independent": 0.9, "clear": 0.9, "answerable": 0.9, weakest: probability}
+    decision = Decision(
+        values={name: value >= 0.5 for name, value in probabilities.items()}, probabilities=probabilities, levels={}
+    )
+    return Judges(judge=lambda passage, question: decision, rank=lambda question, passage: rank)
+
+
+def example(**fields: object) -> dspy.Example:
+    return dspy.Example(passage=PASSAGE, language="en", explanation="", **fields)
+
+
+@pytest.mark.parametrize(
+    ("phrases", "value", "told"),
+    [
+        (["1931", "nine years", "Maria Kolb"], 1.0, ""),
+        (["1931", "nine years", "Maria Kolb", "Anselm Greve"], 0.75, "Anselm Greve"),
+        (["1931", "1931", "Maria Kolb"], 2 / 3 * 2 / 3, "twice"),
+        (["1931"], 1 / 3, "names 1 phrases"),
+        ([], 0.0, "no phrase"),
+    ],
+)
+def test_keyphrases_are_counted_that_stand_in_the_passage(phrases: list[str], value: float, told: str) -> None:
+    scored = METRICS["keyphrases"](example(), SimpleNamespace(keyphrases=phrases), judges())
+    assert scored.value == pytest.approx(value)
+    assert told in scored.feedback
+
+
+@pytest.mark.parametrize(
+    ("question", "rank", "value", "told"),
+    [
+        ("Which engineer led the work on the Lowen harbour bridge?", 1, 0.8, ""),
+        ("Which engineer led the work on the Lowen harbour bridge?", 4, 0.2, "number 4"),
+        ("Which engineer led the work on the Lowen harbour bridge?", None, 0.0, "not among the first"),
+        ("What did Maria Kolb lead?", 1, 0.0, "gives its answer away"),
+        ("In which year was the Lowen harbour bridge opened?", 1, 0.0, "another kind of thing"),
+        ("The engineer of the bridge", 1, 0.0, "is no question"),
+        ("", 1, 0.0, "wrote nothing"),
+    ],
+)
+def test_a_question_is_worth_its_probability_by_rank(question: str, rank: int | None, value: float, told: str) -> None:
+    scored = METRICS["question"](example(answer="Maria Kolb"), SimpleNamespace(question=question), judges(0.8, rank))
+    assert scored.value == pytest.approx(value)
+    assert told in scored.feedback
+
+
+def test_the_feedback_names_the_words_that_break_a_rule() -> None:
+    output = SimpleNamespace(question="Who is mentioned in the passage?")
+    scored = METRICS["question"](example(answer="Maria Kolb"), output, judges(0.1, weakest="independent"))
+    assert scored.value == pytest.approx(0.1)
+    assert "'is mentioned'" in scored.feedback
+    assert "name the subject" in scored.feedback
+
+
+def test_a_rewrite_must_change_the_question() -> None:
+    asked = example(answer="Maria Kolb", question="Who led it?")
+    assert METRICS["rewrite"](asked, SimpleNamespace(better_question="Who led it?"), judges()).value == 0
+    better = SimpleNamespace(better_question="Who led the work on the Lowen harbour bridge?")
+    assert METRICS["rewrite"](asked, better, judges()).value == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "told"),
+    [
+        ("After nine years of work, who opened the Lowen harbour bridge?", 0.8, ""),
+        ("Who opened the Lowen harbour bridge?", 0.0, "words of the condition"),
+        ("After nine years of work, who was it?", 0.0, "words of the question"),
+    ],
+)
+def test_a_condition_keeps_condition_and_question(written: str, value: float, told: str) -> None:
+    asked = example(condition="after nine years of work", question="Who opened the Lowen harbour bridge?")
+    scored = METRICS["conditional"](asked, SimpleNamespace(conditional_question=written), judges())
+    assert scored.value == pytest.approx(value)
+    assert told in scored.feedback
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "told"),
+    [
+        ("Which engineer built the Lowen harbour bridge?", 0.8, ""),
+        ("Which engineer was it that built and opened the Lowen harbour bridge?", 0.0, "no shorter"),
+        ("Who did?", 0.0, "lost what"),
+    ],
+)
+def test_a_short_form_is_shorter_and_keeps_what_is_asked(written: str, value: float, told: str) -> None:
+    asked = example(question="Which engineer was it that built the Lowen harbour bridge?")
+    scored = METRICS["compress"](asked, SimpleNamespace(short_question=written), judges())
+    assert scored.value == pytest.approx(value)
+    assert told in scored.feedback
+
+
+@pytest.mark.parametrize(("kind", "value"), [("bridge", 1.0), ("ferry", 0.5), ("Lowen 1931!", 0.0), ("", 0.0)])
+def test_a_kind_is_usable_and_named_in_the_passage(kind: str, value: float) -> None:
+    asked = example(name="Lowen harbour bridge", fact=PASSAGE)
+    assert METRICS["reasoning"](asked, SimpleNamespace(kind=kind), judges()).value == value
+
+
+@pytest.mark.parametrize(
+    ("label", "found", "value"),
+    [
+        ("Maria Kolb", "Maria Kolb", 1.0),
+        ("Maria Kolb", "Kolb", 2 / 3),
+        ("Maria Kolb", "Maria Lund", 0.25),
+        ("Maria Kolb", "not stated", 0.0),
+        ("not stated", "not stated", 1.0),
+        ("not stated", "1931", 0.0),
+    ],
+)
+def test_an_answer_is_worth_its_f1_with_the_label(label: str, found: str, value: float) -> None:
+    scored = METRICS["answer"](example(answer=label), SimpleNamespace(answer=found), judges())
+    assert scored.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("label", "verdict", "value"), [(True, True, 0.85), (True, False, 0.35), (False, True, 0.15), (False, False, 0.65)]
+)
+def test_a_decision_is_worth_its_verdict_and_its_probability(label: bool, verdict: bool, value: float) -> None:
+    asked = dspy.Example(fit=label, explanation="Names its subject.")
+    scored = METRICS["judge"](asked, SimpleNamespace(fit=verdict, probability=0.7), judges())
+    assert scored.value == pytest.approx(value)
+    assert ("Names its subject." in scored.feedback) is (label is not verdict)

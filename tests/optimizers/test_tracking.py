@@ -1,0 +1,191 @@
+"""Compiles in a real MLflow store: in a file, and on a tracking server over HTTP."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import mlflow
+import pandas as pd
+import pytest
+
+from optimizers.errors import PromotionError, TrackingError
+from optimizers.measures import mean, mean_gain
+from optimizers.report import CompileReport
+from optimizers.states import CompiledState, dspy_version, signature_hash
+from optimizers.tracking import TrackingStore, best_of
+from programs.steps import generators
+
+SPLITS = {"dev": 12, "test": 12}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TrackingStore:
+    return TrackingStore(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1",
+        "--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}", "--artifacts-destination", str(tmp_path / "kept"),
+    ]  # fmt: skip
+    with (tmp_path / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=os.environ, start_new_session=True)
+        try:
+            uri = f"http://127.0.0.1:{port}"
+            for _ in range(240):
+                try:
+                    if httpx.get(f"{uri}/health", trust_env=False).status_code == 200:
+                        break
+                except httpx.HTTPError:
+                    time.sleep(0.25)
+            else:
+                pytest.fail((tmp_path / "server.log").read_text(encoding="utf-8", errors="replace")[-2000:])
+            yield uri
+        finally:
+            os.killpg(process.pid, 15)
+            process.wait(20)
+
+
+def report(before: float, dev: float, test: float, *, step: str = "answer", critic: bool = False) -> CompileReport:
+    """A compile whose rows all score the same, but for a spread that makes no gain certain by itself."""
+    rows = []
+    for split, count in SPLITS.items():
+        after = dev if split == "dev" else test
+        for n in range(count):
+            row = {
+                "split": split,
+                "id": f"{split}{n}",
+                "before_score": before,
+                "after_score": after + 0.02 * (n % 3 - 1),
+            }
+            if critic:
+                row |= {"fit": n % 2 == 0, "before_probability": 0.1 + 0.05 * n, "after_probability": 0.9 - 0.05 * n}
+            rows.append(row)
+    values = {v: {s: [r[f"{v}_score"] for r in rows if r["split"] == s] for s in SPLITS} for v in ("before", "after")}
+    predict = generators()["answer"]
+    state = CompiledState(
+        step=step, model="qwen/tiny:1b", optimizer="labeled", signature=signature_hash(predict.signature),
+        dspy=dspy_version(), predictor=predict.dump_state(), record={"seed": 0},
+    )  # fmt: skip
+    return CompileReport(
+        state=state,
+        measures={
+            **{version: {split: mean(found) for split, found in each.items()} for version, each in values.items()},
+            "gain": {split: mean_gain(values["before"][split], values["after"][split]) for split in SPLITS},
+        },
+        rows=rows,
+        candidates=[{"number": 0, "dev": before, "demos": 3}, {"number": 1, "dev": dev, "demos": 6}],
+        prompt="[system]\nAnswer.\n\n[user]\nQuestion: {{question}}",
+        parameters={"seed": 0, "labels.x": "ab"},
+        figures={"calls": 42, "seconds": 3.5},
+    )
+
+
+def check_a_whole_life(store: TrackingStore, folder: Path) -> None:
+    first = store.log_compile(report(0.3, 0.6, 0.6))
+    name, gain = store.promote(first)
+    assert name == "groundset-answer-qwen-tiny-1b"
+    assert gain.low > 0.25
+    [file] = store.champion_files(folder)
+    assert file == folder / "qwen-tiny-1b" / "answer.json"
+    assert CompiledState.model_validate_json(file.read_bytes()).record == {"seed": 0}
+    better = store.log_compile(report(0.3, 0.8, 0.7))
+    store.promote(better)
+    experiments = store.experiments()
+    assert [(each.run_id, each.champion) for each in experiments] == [(better, True), (first, False)]
+    assert experiments[0].after["dev"] == pytest.approx(0.8)
+    assert experiments[0].calls == 42
+
+
+def test_a_compile_is_logged_promoted_and_fetched(store: TrackingStore, tmp_path: Path) -> None:
+    check_a_whole_life(store, tmp_path / "states")
+
+
+def test_a_tracking_server_over_http_does_the_same(server: str, tmp_path: Path) -> None:
+    check_a_whole_life(TrackingStore(server), tmp_path / "states")
+
+
+def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store: TrackingStore) -> None:
+    run_id = store.log_compile(report(0.3, 0.6, 0.6, critic=True))
+    client = mlflow.MlflowClient(store.uri)
+    run = client.get_run(run_id)
+    assert run.data.params == {"seed": "0", "labels.x": "ab"}
+    assert run.data.metrics["after_dev"] == pytest.approx(0.6)
+    assert run.data.metrics["gain_dev_low"] > 0
+    names = {entry.path for entry in client.list_artifacts(run_id)}
+    pictures = {"precision-recall.png", "calibration.png", "confusion.json"}
+    assert names == {"state.json", "predictions.parquet", "prompt.txt", *pictures}
+    file = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path="confusion.json")
+    # 12 test rows, those with even numbers good; 0.9 - 0.05 n is 0.5 or more for the first nine.
+    assert json.loads(Path(file).read_text()) == {
+        "good": {"accepted": 5, "refused": 1}, "bad": {"accepted": 4, "refused": 2},
+    }  # fmt: skip
+    children = client.search_runs([run.info.experiment_id], f"tags.`mlflow.parentRunId` = '{run_id}'")
+    assert sorted(child.data.metrics["dev"] for child in children) == [0.3, 0.6]
+    prompt = mlflow.genai.load_prompt("prompts:/groundset-answer-qwen-tiny-1b-prompt/1")
+    assert prompt.template.endswith("Question: {{question}}")
+    assert prompt.tags["run_id"] == run_id
+
+
+@pytest.mark.parametrize(
+    ("dev", "test", "message"),
+    [(0.6, 0.6, "within noise"), (0.5, 0.9, "within noise"), (0.9, 0.4, "test rows fell by 0.20")],
+)
+def test_a_champion_gives_way_only_to_a_better_one(store: TrackingStore, dev: float, test: float, message: str) -> None:
+    champion = store.log_compile(report(0.3, 0.6, 0.6))
+    store.promote(champion)
+    rival = store.log_compile(report(0.3, dev, test))
+    with pytest.raises(PromotionError, match=message):
+        store.promote(rival)
+    assert [each.champion for each in store.experiments() if each.run_id == champion] == [True]
+
+
+def test_the_first_champion_must_beat_the_step_as_it_was(store: TrackingStore) -> None:
+    with pytest.raises(PromotionError, match="within noise"):
+        store.promote(store.log_compile(report(0.6, 0.6, 0.6)))
+    with pytest.raises(PromotionError, match="no compile of that id"):
+        store.promote("0" * 32)
+    run = store.log_compile(report(0.3, 0.6, 0.6))
+    store.promote(run)
+    with pytest.raises(PromotionError, match="champion already"):
+        store.promote(run)
+
+
+def test_a_generated_dataset_is_logged_once(store: TrackingStore, tmp_path: Path) -> None:
+    samples = tmp_path / "samples.jsonl"
+    row = {"id": "a", "question": "Who?", "answer": "I", "evolution": "simple", "language": "en", "probability": 0.5}
+    samples.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    first = store.log_run("run", "key", {"size": 1}, {"accepted": 1.0}, samples)
+    assert store.log_run("run", "key", {"size": 1}, {"accepted": 1.0}, samples) == first
+    run = mlflow.MlflowClient(store.uri).get_run(first)
+    assert run.data.metrics == {"accepted": 1.0}
+    assert run.inputs.dataset_inputs[0].dataset.name == "run"
+    assert store.experiments() == []
+
+
+def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
+    with pytest.raises(TrackingError, match="tracking store sqlite") as raised:
+        TrackingStore("sqlite:////dev/null/mlflow.db").experiments()
+    assert "/dev/null" in str(raised.value)
+    uri = "postgresql://me:secret@localhost:1/x"
+    with pytest.raises(TrackingError) as raised:
+        TrackingStore(uri).experiments()
+    assert "secret" not in str(raised.value)
+
+
+def test_the_best_of_each_step_are_kept_and_champions_always(store: TrackingStore) -> None:
+    runs = [store.log_compile(report(0.1, dev, dev)) for dev in (0.5, 0.7, 0.9)]
+    store.promote(runs[0])
+    kept = best_of(store.experiments(), 1)
+    assert [each.run_id for each in kept] == [runs[2], runs[0]]
+    assert pd.DataFrame(kept)["step"].unique().tolist() == ["answer"]

@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(f"out/bench-{time.strftime('%Y%m%d-%H%M%S')}"))
     parser.add_argument("--size", type=int, default=20)
     parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
-    parser.add_argument("--candidates", type=int, default=3)
+    parser.add_argument("--candidates", type=int, default=2)
     arguments = parser.parse_args()
     config = RunConfig(
         documents=tuple(str(path) for path in arguments.docs),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from programs.evidence import sentences
 from programs.types import Focus
-from programs.words import stop_words, tokens
+from programs.words import CONTEXT_REFERENCE, stop_words, tokens
 
 _NAME = re.compile(r"(?:[^\W\d_a-zß-ÿ][\w’'-]*)(?:(?: (?:of|the|and|von|der|de|du|del|la))* [^\W\d_a-zß-ÿ][\w’'-]*)*")
 _CONDITION: dict[str, str] = {
@@ -74,6 +74,8 @@ def describe(question: str, link: Link, kind: str) -> str | None:
     noun = re.sub(r"^(?:an?|the) ", "", " ".join(kind.split()).strip(" .,;\"'").lower())
     if not re.fullmatch(r"[a-z-]{3,}(?: [a-z-]{3,}){0,2}", noun):
         return None
+    if re.search(rf"\b(?:an?|their|its|his|her|our|each|every) {re.escape(link.name)}\b", question):
+        return None  # the name only tells which meeting, model or office is meant: "at a Netscape meeting"
     described = rf"(?:\b[Tt]he )?{re.escape(link.name)}(?: {re.escape(noun)})?"
     return re.sub(described, lambda _: f"the {noun} that {link.predicate}", question, count=1)
 
@@ -93,7 +95,7 @@ def condition_in(focus: Focus, question: str, language: str) -> str | None:
         opens = opens and re.match(opening_phrase, clause, re.IGNORECASE) is not None
         if not (opens or re.match(marker, clause, re.IGNORECASE)):
             continue
-        if set(tokens(focus.answer)) & set(tokens(clause)):
+        if set(tokens(focus.answer)) & set(tokens(clause)) or CONTEXT_REFERENCE.search(clause):
             continue
         words = tokens(clause)
         new = [word for word in words if word not in asked and word not in stop_words(language)]

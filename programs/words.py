@@ -56,7 +56,8 @@ CONTEXT_REFERENCE = re.compile(
     r"author|writer|chapter|snippet|table|figure|list|question|extract|information|example|code)"
     r"|according to (?:the|this|it)\b(?! (?:law|rules?|constitution))|mentioned (?:above|below|here|in)|"
     r"(?:is|are|was|were|been|being|be) (?:mentioned|described|discussed|referred to|stated|listed|given|provided)|"
-    r"as (?:described|mentioned|stated)|(?:dem|im|der|den|diesem|diese[rsn]?|laut) (?:text|abschnitt|artikel|"
+    r"as (?:described|mentioned|stated|discussed|noted|shown|outlined|explained)|this (?:\w+ )?report|"
+    r"this (?:form|kind|type|sort|case|way)|(?:dem|im|der|den|diesem|diese[rsn]?|laut) (?:text|abschnitt|artikel|"
     r"textabschnitt|absatz|passage|dokument|aussage|satz)|genannt(?:e[nrs]?)? (?:wird|werden)|"
     r"(?:le|ce|du|au) (?:texte|passage|paragraphe|document)|(?:el|este|del|al) (?:texto|pasaje|párrafo|documento))\b",
     re.IGNORECASE,

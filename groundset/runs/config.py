@@ -44,7 +44,7 @@ class RunConfig(BaseModel):
     min_length: int = Field(default=200, ge=0)
     seed: int = Field(default=0, ge=0, lt=2**63)
     workers: int = Field(default=1, ge=1, le=WINDOW)
-    candidates: int = Field(default=3, ge=1, le=100)
+    candidates: int = Field(default=2, ge=1, le=100)
     max_rank: int = Field(default=5, ge=0)
 
     @field_validator("mix", mode="before")

@@ -31,7 +31,8 @@ _MISSING_AUXILIARY = re.compile(
 )
 _BROKEN_VERB = re.compile(
     r"\b(?:did|does|do)\b[^,?]*\b(?:was|were|been|is|are|be \w+ed)\b|\bdid\b[^,?]{1,60}\b(?:\w+ed|began|took|went|"
-    r"made|won|wrote|led|left|became)\?$|^what (?:is|was|are|were) (?:the |an? )?[^?]*\b\w+ed (?:in|on|at|to|and)\b",
+    r"made|won|wrote|led|left|became)\?$|\bdid\b[^,?]{1,80}\b(?:\w+ed|made|won|written|led|built|sold) by\b|"
+    r"^what (?:is|was|are|were) (?:the |an? )?[^?]*\b\w+ed (?:in|on|at|to|and)\b",
     re.IGNORECASE,
 )
 

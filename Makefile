@@ -23,7 +23,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO ?= out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint bench bench-critics compile ui
+.PHONY: help install run test lint bench bench-critics bench-compile compile ui
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,5 +62,8 @@ ui: install ## Show tracked compiles and runs in a browser, on this machine only
 bench-critics: install ## Measure the critics on the test rows of data/labels/
 	$(BIN)/python benchmarks/critics.py
 
+bench-compile: install ## Compare compile strategies for MODEL; takes hours, and goes on where it was ended
+	$(BIN)/python benchmarks/compiles.py --lm $(MODEL)
+
 bench: install ## Print the figures of benchmarks/README.md
-	@for script in benchmarks/[!_]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for script in $(filter-out benchmarks/compiles.py,$(wildcard benchmarks/[!_]*.py)); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

@@ -123,8 +123,8 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
         candidates += [(state, users.embedder_sha256) for state in heads.values()]
     for state, sha256 in candidates:
         if strict and state.model_sha256 != sha256:
-            what = "--embedder" if state.model == HEAD else "weights of --lm"
-            raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with another {what}.")
+            what = "another --embedder" if state.model == HEAD else "other weights of --lm"
+            raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with {what}.")
     return {state.step: state for state, sha256 in candidates if state.model_sha256 == sha256}
 
 

@@ -78,20 +78,9 @@ def compile_steps(
     else:
         if lm is None:
             raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
-        from groundset.compiling.steps import Wish
-
-        wish = Wish(
-            steps=asked,
-            optimizer=optimizer,
-            lm=lm,
-            out=out,
-            embedder=embedder,
-            teacher=teacher,
-            labels=labels or [],
-            budget=budget,
-            seed=seed,
+        reports = _with_model(
+            asked, optimizer, lm, teacher, labels or [], embedder, budget=budget, seed=seed, out=out, verbose=verbose
         )
-        reports = _with_model(wish, verbose)
     _show(reports, track)
 
 
@@ -115,13 +104,28 @@ def _heads(
     )
 
 
-def _with_model(wish: Any, verbose: bool) -> "Iterator[tuple[CompileReport, Path]]":
-    from groundset.compiling import compile_with_model
+def _with_model(
+    steps: list[str],
+    optimizer: str,
+    lm: str,
+    teacher: str | None,
+    labels: list[Path],
+    embedder: str,
+    *,
+    budget: int,
+    seed: int,
+    out: Path,
+    verbose: bool,
+) -> "Iterator[tuple[CompileReport, Path]]":
+    from groundset.compiling import Compiler, Wish
 
-    with _progress() as told:
-        yield from compile_with_model(
-            wish, on_start=told.start, on_call=told.call, on_progress=told.say, verbose=verbose
-        )
+    opened = Compiler(lm, embedder=embedder, journal=out / "calls.sqlite", teacher=teacher, labels=labels)
+    with opened as compiler, _progress() as told:
+        asked = steps or compiler.steps_of(optimizer)
+        for step in asked:  # what is lacking should be said before minutes are spent
+            compiler.check(step, optimizer)
+        for step in asked:
+            yield compiler.compile(step, optimizer, Wish(out, budget, seed), told, verbose=verbose)
 
 
 def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:

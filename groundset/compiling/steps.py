@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Protocol, Self
 
 import dspy
 
@@ -17,7 +18,7 @@ from groundset.compiling.calls import CallFile
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, hashes, write_report
 from groundset.critics import open_critic
-from groundset.errors import GroundsetError
+from groundset.errors import GroundsetError, InputError
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.runtime.lms import LanguageModel, open_lm
@@ -39,104 +40,206 @@ _LIBRARIES = ("dspy", "xllamacpp", "gepa")
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be compiled.
+    """How steps are to be compiled.
 
     Attributes:
-        steps: names of steps; none for all that the strategy can compile.
-        optimizer: the name of a strategy.
-        lm: the language model that is compiled for.
-        teacher: a larger one, for strategies that want it.
-        labels: the user's own label files.
-        budget: calls that the strategy may make for each step.
-        seed: fixes what chance would decide.
         out: the folder of the states.
-        embedder: the embedding model of the critic that measures what is written.
+        budget: calls that a strategy may make for each step.
+        seed: fixes what chance would decide.
         dev, test: how many examples candidates are compared on, and how many are reported at the end.
     """
 
-    steps: Sequence[str]
-    optimizer: str
-    lm: str
     out: Path
-    embedder: str
-    teacher: str | None = None
-    labels: Sequence[Path] = ()
     budget: int = 150
     seed: int = 0
     dev: int = DEV
     test: int = TEST
 
 
-def compile_with_model(
-    wish: Wish,
-    *,
-    on_start: Callable[[str, int], None],
-    on_call: Callable[[], None],
-    on_progress: Callable[[str], object],
-    verbose: bool = False,
-    open_model: Callable[..., LanguageModel] = open_lm,
-) -> Iterator[tuple[CompileReport, Path]]:
-    """Compile steps one after another; each report comes with the file of its state as soon as that is written.
+class Listener(Protocol):
+    """Is told what happens in a compile."""
 
-    Finished calls are kept in ``<out>/calls.sqlite``, so that the same command goes on where it was ended.
+    def start(self, step: str, calls: int) -> None:
+        """Take that a step begins, and about how many calls it takes."""
+        ...
 
-    Args:
-        wish: what to compile.
-        on_start: told of each step that begins and about how many calls it takes.
-        on_call: told of each call.
-        on_progress: told what comes next.
-        verbose: let the optimizers' own words through.
-        open_model: opens a language model; a seam for tests.
+    def call(self) -> None:
+        """Take that a call is made."""
+        ...
 
-    Raises:
-        GroundsetError: a model, a label file or the folder is wrong.
-        OptimizerError: a strategy lacks what it needs.
+    def say(self, said: str) -> None:
+        """Take what comes next, in words."""
+        ...
+
+
+class Compiler:
+    """Compiles steps for one language model; models and labels are opened once.
+
+    Finished calls are kept in a journal, so that the same compile goes on where it was ended.
     """
-    strategy = STRATEGIES[wish.optimizer]
-    files = label_files("all", wish.labels)
-    chunks, questions = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files)
-    examples = {step: examples_of(step, chunks, questions, seed=wish.seed) for step in STEPS}
-    with_demos = [step for step in STEPS if examples[step].demos["train"]]
-    steps = list(wish.steps) or steps_of(strategy, with_demos)
-    for step in steps:  # what is lacking should be said before minutes are spent
-        check_task(strategy, step, demos=step in with_demos, teacher=wish.teacher is not None)
-    embedder = load_embedder(wish.embedder)
-    with ExitStack() as stack:
-        journal = stack.enter_context(CallFile(wish.out / "calls.sqlite"))
-        model = stack.enter_context(open_model(wish.lm, journal=journal))
-        teacher = stack.enter_context(open_model(wish.teacher, journal=journal)) if wish.teacher else None
-        judges = _judges(embedder, [label.text for label in chunks] + [label.passage for label in questions])
-        for step in steps:
-            setting = Setting(
-                adapter=model.adapter,
-                critic=open_critic("lm", embedder=None, language_model=model),
-                judges=judges,
-                encode=embedder.encode,
-                teacher=None if teacher is None else teacher.lm,
-                budget=wish.budget,
-                seed=wish.seed,
-                dev=wish.dev,
-                test=wish.test,
-                on_call=on_call,
-                on_progress=on_progress,
-            )
-            on_start(step, estimated_calls(examples[step], setting))
-            before = model.usage()
-            try:
-                with _quiet(verbose), dspy.context(lm=model.lm):
-                    outcome = compile_step(step, strategy, examples[step], setting)
-            except (GroundsetError, OptimizerError):
-                raise
-            except Exception as error:
-                raise GroundsetError(f"compiling {step} failed: {type(error).__name__}: {error}") from error
-            used = {key: value - before[key] for key, value in model.usage().items()}
-            report = _report(step, wish, model, examples[step], outcome, used, files)
-            yield report, write_report(report, wish.out)
+
+    def __init__(
+        self,
+        lm: str,
+        *,
+        embedder: str,
+        journal: Path,
+        teacher: str | None = None,
+        labels: Sequence[Path] = (),
+        open_model: Callable[..., LanguageModel] = open_lm,
+        load: Callable[[str], Any] = load_embedder,
+    ) -> None:
+        """Read the labels and open the models.
+
+        Args:
+            lm: the language model that is compiled for.
+            embedder: the embedding model of the critic and the search that measure what is written.
+            journal: the file of finished calls.
+            teacher: a larger model, for strategies that want one.
+            labels: the user's own label files.
+            open_model: opens a language model; a seam for tests, as is ``load``.
+            load: loads an embedder.
+
+        Raises:
+            OptimizerError: a label file is wrong.
+            GroundsetError: a model or the journal cannot be opened.
+        """
+        self._files = label_files("all", labels)
+        self._chunks = read_labels(ChunkLabel, self._files)
+        self._questions = read_labels(QuestionLabel, self._files)
+        self._embedder = load(embedder)
+        self._stack = ExitStack()
+        calls = self._stack.enter_context(CallFile(journal))
+        self._model = self._stack.enter_context(open_model(lm, journal=calls))
+        self._teacher = self._stack.enter_context(open_model(teacher, journal=calls)) if teacher else None
+        passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
+        self._judges = _judges(self._embedder, passages)
+
+    def __enter__(self) -> Self:
+        """Return the compiler itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close models and journal."""
+        self._stack.close()
+
+    def steps_of(self, optimizer: str) -> list[str]:
+        """Return the steps that a strategy can compile with these labels."""
+        return steps_of(STRATEGIES[optimizer], [step for step in STEPS if self._examples(step, 0).demos["train"]])
+
+    def check(self, step: str, optimizer: str) -> None:
+        """Raise if a strategy lacks what it needs for a step.
+
+        Raises:
+            StrategyError: names what is missing.
+        """
+        demos = bool(self._examples(step, 0).demos["train"])
+        check_task(STRATEGIES[optimizer], step, demos=demos, teacher=self._teacher is not None)
+
+    def compile(
+        self, step: str, optimizer: str, wish: Wish, listener: Listener, *, verbose: bool = False
+    ) -> tuple[CompileReport, Path]:
+        """Compile a step and return the report with the file of the state; ``verbose`` lets optimizers speak.
+
+        Raises:
+            OptimizerError: the strategy lacks what it needs.
+            GroundsetError: the model failed, or the folder cannot be written.
+        """
+        self.check(step, optimizer)
+        examples = self._examples(step, wish.seed)
+        setting = Setting(
+            adapter=self._model.adapter,
+            critic=open_critic("lm", embedder=None, language_model=self._model),
+            judges=self._judges,
+            encode=self._embedder.encode,
+            teacher=None if self._teacher is None else self._teacher.lm,
+            budget=wish.budget,
+            seed=wish.seed,
+            dev=wish.dev,
+            test=wish.test,
+            on_call=listener.call,
+            on_progress=listener.say,
+        )
+        listener.start(step, estimated_calls(examples, setting))
+        before = self._model.usage()
+        try:
+            with _quiet(verbose), dspy.context(lm=self._model.lm):
+                outcome = compile_step(step, STRATEGIES[optimizer], examples, setting)
+        except (GroundsetError, OptimizerError):
+            raise
+        except Exception as error:
+            raise GroundsetError(f"compiling {step} failed: {type(error).__name__}: {error}") from error
+        used = {key: value - before[key] for key, value in self._model.usage().items()}
+        report = self._report(step, optimizer, wish, examples, outcome, used)
+        return report, write_report(report, wish.out)
+
+    def _examples(self, step: str, seed: int) -> Examples:
+        return examples_of(step, self._chunks, self._questions, seed=seed)
+
+    def _report(
+        self,
+        step: str,
+        optimizer: str,
+        wish: Wish,
+        examples: Examples,
+        outcome: Outcome,
+        used: dict[str, float],
+    ) -> CompileReport:
+        start = {**generators(), **critics()}[step]
+        record = {
+            "labels": hashes(self._files),
+            "rows": {split: len(rows) for split, rows in examples.inputs.items()},
+            "seed": wish.seed,
+            "budget": wish.budget,
+            "calls": outcome.calls,
+            "candidates": len(outcome.tried),
+            "chosen": outcome.chosen,
+            "teacher": self._teacher.name if self._teacher else None,
+            "versions": {name: metadata.version(name) for name in _LIBRARIES},
+            "measures": {
+                version: {name: [round(value, 4) for value in interval] for name, interval in found.items()}
+                for version, found in outcome.measures.items()
+            },
+        }
+        strategy = STRATEGIES[optimizer]
+        threshold = outcome.predictor.get("fields", {}).get(OVERALL, {}).get("threshold")
+        state = CompiledState(
+            step=step,
+            model=self._model.name,
+            model_sha256=self._model.sha256,
+            optimizer=optimizer,
+            signature=signature_hash(start.signature),
+            dspy=dspy_version(),
+            predictor=outcome.predictor,
+            nearest=strategy.nearest or None if outcome.chosen else None,
+            threshold=threshold,
+            record=record,
+        )
+        asked = {
+            "optimizer": optimizer,
+            "budget": wish.budget,
+            "seed": wish.seed,
+            "teacher": self._teacher.name if self._teacher else "",
+        }
+        return CompileReport(
+            state=state,
+            measures=outcome.measures,
+            rows=outcome.rows,
+            candidates=outcome.tried,
+            prompt=outcome.prompt,
+            parameters={**asked, **environment(state)},
+            figures={**used, "calls": outcome.calls},
+            ending=outcome.ending,
+        )
 
 
 def _judges(embedder: Any, passages: Sequence[str]) -> Judges:
     """Return the shipped critic of questions and a search over all labelled passages."""
     compiled = load_compiled(SHIPPED, Users("head", embedder.sha256))
+    if "judge" not in compiled.states:
+        raise InputError("--embedder: what steps write is measured by the shipped critic, which has another embedder.")
     critic = open_critic("head", embedder=embedder, language_model=None, heads=compiled.heads)
     judge = critics()["judge"]
     judge.load_state(compiled.predictors["judge"])
@@ -156,58 +259,6 @@ def _judges(embedder: Any, passages: Sequence[str]) -> Judges:
         return found.rank(question, (known[passage],)).rank
 
     return Judges(judge=lambda passage, question: decide(judge, critic, passage=passage, question=question), rank=rank)
-
-
-def _report(
-    step: str,
-    wish: Wish,
-    model: LanguageModel,
-    examples: Examples,
-    outcome: Outcome,
-    used: dict[str, float],
-    files: Sequence[Path],
-) -> CompileReport:
-    start = {**generators(), **critics()}[step]
-    record = {
-        "labels": hashes(files),
-        "rows": {split: len(rows) for split, rows in examples.inputs.items()},
-        "seed": wish.seed,
-        "budget": wish.budget,
-        "calls": outcome.calls,
-        "candidates": len(outcome.tried),
-        "chosen": outcome.chosen,
-        "teacher": wish.teacher,
-        "versions": {name: metadata.version(name) for name in _LIBRARIES},
-        "measures": {
-            version: {name: [round(value, 4) for value in interval] for name, interval in found.items()}
-            for version, found in outcome.measures.items()
-        },
-    }
-    strategy = STRATEGIES[wish.optimizer]
-    threshold = outcome.predictor.get("fields", {}).get(OVERALL, {}).get("threshold")
-    state = CompiledState(
-        step=step,
-        model=model.name,
-        model_sha256=model.sha256,
-        optimizer=wish.optimizer,
-        signature=signature_hash(start.signature),
-        dspy=dspy_version(),
-        predictor=outcome.predictor,
-        nearest=strategy.nearest or None if outcome.chosen else None,
-        threshold=threshold,
-        record=record,
-    )
-    asked = {"optimizer": wish.optimizer, "budget": wish.budget, "seed": wish.seed, "teacher": wish.teacher or ""}
-    return CompileReport(
-        state=state,
-        measures=outcome.measures,
-        rows=outcome.rows,
-        candidates=outcome.tried,
-        prompt=outcome.prompt,
-        parameters={**asked, **environment(state)},
-        figures={"calls": outcome.calls, **used},
-        ending=outcome.ending,
-    )
 
 
 @contextmanager

@@ -1,0 +1,67 @@
+"""Compare strategies: each step of a model as it is, and compiled with every strategy that needs no second model.
+
+    python benchmarks/compiles.py [--lm NAME] [--steps STEP,...] [--optimizers NAME,...] [--budget N] [--dev N]
+
+Prints one row of a Markdown table for each step and strategy: what test rows say before and after, the paired gain on
+dev and test rows, calls and minutes. Finished calls are kept in --out, so the same command goes on where it was ended.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+from groundset import privacy
+
+privacy.set_defaults()
+
+from groundset.compiling import Compiler, Wish  # noqa: E402  privacy before any library is imported
+from optimizers.errors import StrategyError  # noqa: E402
+from optimizers.examples import STEPS  # noqa: E402
+from optimizers.strategies import STRATEGIES  # noqa: E402
+
+_ALONE = [name for name, strategy in STRATEGIES.items() if "lm" in strategy.needs and "teacher" not in strategy.needs]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
+    parser.add_argument("--steps", default=",".join(STEPS))
+    parser.add_argument("--optimizers", default=",".join(_ALONE))
+    parser.add_argument("--budget", type=int, default=80)
+    parser.add_argument("--dev", type=int, default=16)
+    parser.add_argument("--test", type=int, default=24)
+    parser.add_argument("--embedder", default="all-minilm-l6-v2")
+    parser.add_argument("--out", type=Path, default=Path("out/bench-compile"))
+    arguments = parser.parse_args()
+    print("| step | strategy | before, test | after, test | gain on dev | gain on test | calls | minutes |")
+    print("|---|---|---|---|---|---|---|---|", flush=True)
+    journal = arguments.out / "calls.sqlite"
+    with Compiler(arguments.lm, embedder=arguments.embedder, journal=journal) as compiler:
+        for step in arguments.steps.split(","):
+            for name in arguments.optimizers.split(","):
+                wish = Wish(arguments.out / name, arguments.budget, 0, arguments.dev, arguments.test)
+                started = time.perf_counter()
+                try:
+                    report, _ = compiler.compile(step, name, wish, _Silent())
+                except StrategyError:
+                    continue  # not for this step
+                found, gain = report.measures, report.measures["gain"]
+                kept = "" if report.state.record["chosen"] else " (kept as it was)"
+                print(
+                    f"| {step} | {name}{kept} | {found['before']['test']} | {found['after']['test']} | {gain['dev']} "
+                    f"| {gain['test']} | {report.figures['calls']:.0f} | {(time.perf_counter() - started) / 60:.1f} |",
+                    flush=True,
+                )
+
+
+class _Silent:
+    def start(self, step: str, calls: int) -> None: ...
+
+    def call(self) -> None: ...
+
+    def say(self, said: str) -> None: ...
+
+
+if __name__ == "__main__":
+    main()

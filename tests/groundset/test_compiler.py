@@ -1,0 +1,150 @@
+"""Compiling for a language model: states in a folder, calls paid once, and a run that uses the states."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dspy.lm15 import Message, Request, Response, Usage
+
+from groundset.compiled import Users, load_compiled
+from groundset.compiling import Compiler, Wish
+from groundset.data_files import data_path
+from groundset.errors import GroundsetError, InputError
+from groundset.runtime.lms import LanguageModel
+from optimizers.errors import StrategyError
+from optimizers.tracking import TrackingStore
+
+SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
+WEIGHTS = "w" * 64
+
+
+class WordEncoder:
+    sha256 = SHA
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        rows = np.zeros((len(texts), 64), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                row[zlib.crc32(word.encode()) % 64] += 1
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+class CountingEngine:
+    """Answers every question with "not stated", which is right for half of the labelled rows."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def complete(self, request: Request) -> Response:
+        self.calls += 1
+        usage = Usage(input_tokens=10, output_tokens=2, total_tokens=12)
+        return Response(
+            id=None, model="local/x", message=Message.assistant("not stated"), finish_reason="stop", usage=usage
+        )
+
+
+class Told:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.calls = 0
+
+    def start(self, step: str, calls: int) -> None:
+        self.said.append(f"{step} {calls}")
+
+    def call(self) -> None:
+        self.calls += 1
+
+    def say(self, said: str) -> None:
+        self.said.append(said)
+
+
+def compiler(engine: CountingEngine, out: Path) -> Compiler:
+    def open_model(spec: str, journal: object) -> LanguageModel:
+        return LanguageModel(engine, model="local/w", name=spec, sha256=WEIGHTS, journal=journal)  # type: ignore[arg-type]
+
+    return Compiler(
+        "tiny", embedder="words", journal=out / "calls.sqlite", open_model=open_model, load=lambda name: WordEncoder()
+    )
+
+
+def test_a_compile_leaves_a_state_that_a_run_finds_by_its_weights(tmp_path: Path) -> None:
+    engine, told, wish = CountingEngine(), Told(), Wish(tmp_path / "out", budget=8, dev=4, test=4)
+    with compiler(engine, tmp_path) as opened:
+        report, file = opened.compile("answer", "labeled", wish, told)
+    assert file == tmp_path / "out" / "tiny" / "answer.json"
+    assert told.said[0] == "answer 20"
+    assert told.calls == report.figures["calls"] == engine.calls == 4 + 8 + 4
+    assert report.state.record["rows"]["train"] > 100
+    states = load_compiled(str(tmp_path / "out"), Users("lm", None, "tiny", WEIGHTS))
+    assert states.record()["answer"] == {"model": "tiny", "optimizer": "labeled"}
+    with pytest.raises(InputError, match="other weights of --lm"):
+        load_compiled(str(tmp_path / "out"), Users("lm", None, "tiny", "v" * 64))
+    with pytest.raises(InputError, match="none of which fits head and other"):
+        load_compiled(str(tmp_path / "out"), Users("head", SHA, "other", WEIGHTS))
+
+
+def test_the_same_compile_pays_for_no_call_twice_and_finds_the_same(tmp_path: Path) -> None:
+    files = []
+    engine = CountingEngine()
+    for _ in range(2):
+        with compiler(engine, tmp_path) as opened:
+            _, file = opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
+            files.append(file.read_bytes())
+    assert engine.calls == 16
+    assert files[0] == files[1]
+
+
+def test_a_compile_is_tracked_and_its_champion_is_what_runs_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    with compiler(CountingEngine(), tmp_path) as opened:
+        report, _ = opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
+    store = TrackingStore(uri, tmp_path / "artifacts")
+    run_id = store.log_compile(report)
+    with pytest.raises(InputError, match="no champion fits"):
+        load_compiled("champion", Users("lm", None, "tiny", WEIGHTS))
+    [version] = store._client.search_model_versions(f"run_id='{run_id}'")
+    store._client.set_registered_model_alias(version.name, "champion", version.version)
+    assert list(load_compiled("champion", Users("lm", None, "tiny", WEIGHTS)).states) == ["answer"]
+
+
+def test_what_a_strategy_lacks_is_said_before_any_call(tmp_path: Path) -> None:
+    engine = CountingEngine()
+    with compiler(engine, tmp_path) as opened:
+        for step, name, lack in (("compress", "labeled", "no example outputs"), ("answer", "mipro", "--teacher")):
+            with pytest.raises(StrategyError, match=lack):
+                opened.compile(step, name, Wish(tmp_path), Told())
+        assert opened.steps_of("labeled") == ["question", "rewrite", "answer", "chunk", "judge"]
+        assert opened.steps_of("reanchor") == ["chunk", "judge"]
+    assert engine.calls == 0
+
+
+def test_a_model_that_fails_ends_the_compile_and_what_was_paid_for_is_kept(tmp_path: Path) -> None:
+    class Failing(CountingEngine):
+        def complete(self, request: Request) -> Response:
+            if self.calls == 6:
+                raise RuntimeError("out of memory")
+            return super().complete(request)
+
+    with compiler(Failing(), tmp_path) as opened, pytest.raises(GroundsetError, match="out of memory"):
+        opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
+    engine = CountingEngine()
+    with compiler(engine, tmp_path) as opened:
+        opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
+    assert engine.calls == 16 - 6
+
+
+@pytest.mark.model
+def test_a_real_model_is_compiled_for(tmp_path: Path) -> None:
+    opened = Compiler("smollm2-135m", embedder="all-minilm-l6-v2", journal=tmp_path / "calls.sqlite")
+    with opened as real:
+        report, file = real.compile("reasoning", "gepa", Wish(tmp_path, budget=12, dev=3, test=3), Told())
+    assert file.parent.name == "smollm2-135m"
+    assert report.figures["completion_tokens"] > 0
+    assert len(report.rows) == 6
+    assert len(report.candidates) > 1, "the pool of instructions was drawn from"

@@ -79,7 +79,10 @@ class Ledger:
     ) -> Any:
         """Return what a prediction is worth, as DSPy's optimizers ask for it; with the feedback where GEPA does."""
         del trace, pred_trace
-        scored = self._metric(example, prediction, self._judges)
+        try:
+            scored = self._metric(example, prediction, self._judges)
+        except Exception as error:
+            raise Stopped("the metric failed") from error
         candidate: Candidate | None = getattr(prediction, "_candidate", None)
         if candidate is not None:
             candidate.scores[example.id] = scored

@@ -1,11 +1,10 @@
 """Compiling for a language model: states in a folder, calls paid once, and a run that uses the states."""
 
 import json
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
@@ -19,17 +18,6 @@ from optimizers.tracking import TrackingStore
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 WEIGHTS = "w" * 64
-
-
-class WordEncoder:
-    sha256 = SHA
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.zeros((len(texts), 64), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.lower().split():
-                row[zlib.crc32(word.encode()) % 64] += 1
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
 class CountingEngine:
@@ -61,18 +49,26 @@ class Told:
         self.said.append(said)
 
 
-def compiler(engine: CountingEngine, out: Path) -> Compiler:
-    def open_model(spec: str, journal: object) -> LanguageModel:
-        return LanguageModel(engine, model="local/w", name=spec, sha256=WEIGHTS, journal=journal)  # type: ignore[arg-type]
+Open = Callable[[CountingEngine], Compiler]
 
-    return Compiler(
-        "tiny", embedder="words", journal=out / "calls.sqlite", open_model=open_model, load=lambda name: WordEncoder()
+
+@pytest.fixture
+def compiler(tmp_path: Path, word_encoder: Callable[[str], Any]) -> Open:
+    def open_model(engine: CountingEngine) -> Callable[..., LanguageModel]:
+        return lambda spec, journal: LanguageModel(engine, model="local/w", name=spec, sha256=WEIGHTS, journal=journal)
+
+    return lambda engine: Compiler(
+        "tiny",
+        embedder="words",
+        journal=tmp_path / "calls.sqlite",
+        open_model=open_model(engine),
+        load=lambda name: word_encoder(SHA),
     )
 
 
-def test_a_compile_leaves_a_state_that_a_run_finds_by_its_weights(tmp_path: Path) -> None:
+def test_a_compile_leaves_a_state_that_a_run_finds_by_its_weights(compiler: Open, tmp_path: Path) -> None:
     engine, told, wish = CountingEngine(), Told(), Wish(tmp_path / "out", budget=8, dev=4, test=4)
-    with compiler(engine, tmp_path) as opened:
+    with compiler(engine) as opened:
         report, file = opened.compile("answer", "labeled", wish, told)
     assert file == tmp_path / "out" / "tiny" / "answer.json"
     assert told.said[0] == "answer 20"
@@ -86,11 +82,11 @@ def test_a_compile_leaves_a_state_that_a_run_finds_by_its_weights(tmp_path: Path
         load_compiled(str(tmp_path / "out"), Users("head", SHA, "other", WEIGHTS))
 
 
-def test_the_same_compile_pays_for_no_call_twice_and_finds_the_same(tmp_path: Path) -> None:
+def test_the_same_compile_pays_for_no_call_twice_and_finds_the_same(compiler: Open, tmp_path: Path) -> None:
     files = []
     engine = CountingEngine()
     for _ in range(2):
-        with compiler(engine, tmp_path) as opened:
+        with compiler(engine) as opened:
             _, file = opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
             files.append(file.read_bytes())
     assert engine.calls == 16
@@ -98,11 +94,11 @@ def test_the_same_compile_pays_for_no_call_twice_and_finds_the_same(tmp_path: Pa
 
 
 def test_a_compile_is_tracked_and_its_champion_is_what_runs_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    compiler: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    with compiler(CountingEngine(), tmp_path) as opened:
+    with compiler(CountingEngine()) as opened:
         report, _ = opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
     store = TrackingStore(uri, tmp_path / "artifacts")
     run_id = store.log_compile(report)
@@ -113,9 +109,9 @@ def test_a_compile_is_tracked_and_its_champion_is_what_runs_use(
     assert list(load_compiled("champion", Users("lm", None, "tiny", WEIGHTS)).states) == ["answer"]
 
 
-def test_what_a_strategy_lacks_is_said_before_any_call(tmp_path: Path) -> None:
+def test_what_a_strategy_lacks_is_said_before_any_call(compiler: Open, tmp_path: Path) -> None:
     engine = CountingEngine()
-    with compiler(engine, tmp_path) as opened:
+    with compiler(engine) as opened:
         for step, name, lack in (("compress", "labeled", "no example outputs"), ("answer", "mipro", "--teacher")):
             with pytest.raises(StrategyError, match=lack):
                 opened.compile(step, name, Wish(tmp_path), Told())
@@ -124,17 +120,17 @@ def test_what_a_strategy_lacks_is_said_before_any_call(tmp_path: Path) -> None:
     assert engine.calls == 0
 
 
-def test_a_model_that_fails_ends_the_compile_and_what_was_paid_for_is_kept(tmp_path: Path) -> None:
+def test_a_model_that_fails_ends_the_compile_and_what_was_paid_for_is_kept(compiler: Open, tmp_path: Path) -> None:
     class Failing(CountingEngine):
         def complete(self, request: Request) -> Response:
             if self.calls == 6:
                 raise RuntimeError("out of memory")
             return super().complete(request)
 
-    with compiler(Failing(), tmp_path) as opened, pytest.raises(GroundsetError, match="out of memory"):
+    with compiler(Failing()) as opened, pytest.raises(GroundsetError, match="out of memory"):
         opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
     engine = CountingEngine()
-    with compiler(engine, tmp_path) as opened:
+    with compiler(engine) as opened:
         opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
     assert engine.calls == 16 - 6
 

@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,19 +23,8 @@ from programs.judging import judge_chunks, judge_questions
 SHA = "c" * 64
 
 
-class WordEncoder(SimpleNamespace):
-    sha256 = SHA
-
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.zeros((len(texts), 64), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.lower().split():
-                row[zlib.crc32(word.encode()) % 64] += 1
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[[str], Any]) -> Path:
     """A folder with a head for chunks, compiled from rows of this test."""
     rows = []
     for n in range(120):
@@ -55,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / "chunks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     monkeypatch.setattr(compiling.labels, "data_path", lambda *parts: tmp_path.joinpath(*parts))
-    monkeypatch.setattr(compiling.heads, "load_embedder", lambda name: WordEncoder())
+    monkeypatch.setattr(compiling.heads, "load_embedder", lambda name: word_encoder(SHA))
     out = tmp_path / "compiled"
     said: list[str] = []
     [(report, file)] = compiling.compile_heads(
@@ -68,9 +56,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return out
 
 
-def test_compiled_heads_decide(folder: Path) -> None:
+def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any]) -> None:
     compiled = load_compiled(str(folder), Users("head", SHA))
-    critic = open_critic("head", embedder=WordEncoder(), language_model=None, heads=compiled.heads)
+    critic = open_critic("head", embedder=word_encoder(SHA), language_model=None, heads=compiled.heads)
     assert critic.compiled == "chunk"
     good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
     bad = "14. Reuss, J. (1988). Retrieved from https://example.org/14 doi:10.1/x"

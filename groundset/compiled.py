@@ -87,7 +87,7 @@ def load_compiled(choice: str, users: Users) -> Compiled:
         from groundset.tracking import open_tracking
 
         with TemporaryDirectory() as aside:
-            open_tracking().champion_files(Path(aside))
+            open_tracking(create=False).champion_files(Path(aside))
             states = _fitting(Path(aside), users)
         if not states:
             raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: groundset promote RUN_ID.")

@@ -9,20 +9,30 @@ from optimizers.tracking import TrackingStore
 
 FOLDER = Path("mlruns")
 _SQLITE = "sqlite:///"
+# MLflow would try a server that is not there for ten minutes, and draw a bar for each file it reads.
+_PATIENCE = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+}
 
 
-def open_tracking() -> TrackingStore:
+def open_tracking(*, create: bool = True) -> TrackingStore:
     """Open the store: MLFLOW_TRACKING_URI if it is set, else ``mlruns/mlflow.db`` in the working directory.
 
     Raises:
-        InputError: the folder cannot be made.
+        InputError: the folder cannot be made; without ``create``, there is no store yet.
         TrackingError: the store cannot be opened.
     """
+    for name, value in _PATIENCE.items():
+        os.environ.setdefault(name, value)
     if uri := os.environ.get("MLFLOW_TRACKING_URI"):
         # MLflow would put the files of a local store into the working directory.
         local = uri.startswith(_SQLITE)
         return TrackingStore(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
     folder = FOLDER.absolute()
+    if not create and not (folder / "mlflow.db").exists():
+        raise InputError(f"nothing is tracked in {folder} yet: groundset compile and groundset generate do it.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -7,6 +7,7 @@ alias ``champion`` names the version that is in use.
 import hashlib
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -279,13 +280,12 @@ def _explained(uri: str) -> Iterator[None]:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise TrackingError(f"the tracking store {_without_secrets(uri)} failed: {first}") from error
+        raise TrackingError(_without_secrets(f"the tracking store {uri} failed: {first[:_LONGEST]}")) from error
 
 
-def _without_secrets(uri: str) -> str:
-    """Return a URI without the user and password that it may hold."""
-    scheme, mark, rest = uri.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else uri
+def _without_secrets(text: str) -> str:
+    """Return a text whose addresses do not tell users and passwords."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
 
 
 def best_of(experiments: Sequence[Experiment], count: int) -> list[Experiment]:

@@ -21,7 +21,7 @@ def experiments(
 
     found = [
         each
-        for each in open_tracking().experiments()
+        for each in open_tracking(create=False).experiments()
         if (step is None or each.step == step) and (lm is None or each.model == lm)
     ]
     if not found:
@@ -54,5 +54,5 @@ def promote(
     """
     from groundset.tracking import open_tracking
 
-    name, gain = open_tracking().promote(run_id)
+    name, gain = open_tracking(create=False).promote(run_id)
     typer.echo(f"{name}: {run_id} is the champion. Gain on dev rows: {gain}.")

@@ -1,0 +1,46 @@
+"""`groundset experiments` and `groundset promote`: what they say where nothing was tracked, and where it was."""
+
+import pytest
+
+from optimizers.tracking import Experiment, TrackingStore
+
+
+@pytest.fixture
+def nothing_tracked(tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [("experiments",), ("promote", "abc")])
+def test_looking_makes_no_store(run, nothing_tracked, command):
+    ran = run(*command)
+    assert ran.status == 2
+    assert f"nothing is tracked in {nothing_tracked / 'mlruns'} yet" in ran.err
+    assert list(nothing_tracked.iterdir()) == []
+
+
+def test_a_server_that_is_not_there_is_named_soon(run, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    ran = run("experiments")
+    assert ran.status == 2
+    assert "the tracking store http://127.0.0.1:9 failed" in ran.err
+    assert "secret" not in ran.err
+
+
+def test_compiles_are_listed_with_their_champion(run, monkeypatch):
+    found = [
+        Experiment("r1", "answer", "tiny", "labeled", {"dev": 0.2, "test": 0.3}, {"dev": 0.5, "test": 0.6}, 1200, True),
+        Experiment("r2", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.2}, 80, False),
+    ]
+    monkeypatch.setattr(TrackingStore, "experiments", lambda store: found)
+    ran = run("experiments")
+    assert ran.out.splitlines() == [
+        "step      model  optimizer  dev             test            calls  run",
+        "answer    tiny   labeled    0.200 to 0.500  0.300 to 0.600  1,200  r1 *",
+        "question  tiny   gepa       0.100 to 0.200  -               80     r2",
+    ]
+    assert "r2" not in run("experiments", "--step", "answer").out
+    monkeypatch.setattr(TrackingStore, "experiments", lambda store: [])
+    assert run("experiments").out == "No compile is tracked here; groundset compile makes one.\n"

@@ -74,6 +74,7 @@ class Strategy:
         needs: ``labels`` alone, a language model, labelled demos, a second and larger model.
         suits: for which models and steps it pays.
         run: drives the optimizer; what it tries stays in the ledger. None where a program of its own does it.
+        steps: which steps it compiles: ``all``, those that write, or those that decide.
         nearest: how many demos a call chooses from the state's own, 0 for all of them.
     """
 
@@ -81,6 +82,7 @@ class Strategy:
     needs: tuple[Need, ...]
     suits: str
     run: Callable[[Task], None] | None
+    steps: Literal["all", "writing", "deciding"] = "all"
     nearest: int = 0
 
 
@@ -155,7 +157,7 @@ def _gepa(task: Task) -> None:
 def _knn(task: Task) -> None:
     """Give the step a pool of labelled demos; each call takes those nearest to its input."""
     copied = task.copy()
-    if isinstance(copied, GeneratorStep):
+    if isinstance(copied, GeneratorStep):  # which it is, or the step would have been refused
         copied.select = Nearest(NEAREST, task.encode)
     rows = list(task.demos)
     random.Random(task.seed).shuffle(rows)
@@ -181,21 +183,17 @@ STRATEGIES: Mapping[str, Strategy] = {
         Strategy("random-search", ("lm",), "models that write at least one good output in two", _random_search),
         Strategy("mipro", ("lm", "teacher"), "with a second model of 7B or more that writes the instructions", _mipro),
         Strategy("gepa", ("lm",), "any model with our own instructions; better with a second model", _gepa),
-        Strategy("knn", ("lm", "demos"), "servers that are quick to read prompts", _knn, nearest=NEAREST),
-        Strategy("reanchor", ("lm",), "the critic lm, of 1.5B or more", _reanchor),
-        Strategy("fit-head", ("labels",), "chunk and judge, without any language model", None),
+        Strategy("knn", ("lm", "demos"), "servers that are quick to read prompts", _knn, "writing", NEAREST),
+        Strategy("reanchor", ("lm",), "the critic lm, of 1.5B or more", _reanchor, "deciding"),
+        Strategy("fit-head", ("labels",), "chunk and judge, without any language model", None, "deciding"),
     )
 }
-GENERATED = tuple(step for step in POOL if step not in ("chunk", "judge"))
 DECIDED = ("chunk", "judge")
-_DECIDING = ("reanchor", "fit-head")
 
 
 def steps_of(strategy: Strategy, with_demos: Sequence[str]) -> list[str]:
     """Return the steps that a strategy can compile, given those whose labels hold outputs to show."""
-    if strategy.name in _DECIDING:
-        return list(DECIDED)
-    return [step for step in POOL if "demos" not in strategy.needs or step in with_demos]
+    return [step for step in POOL if _takes(strategy, step) and ("demos" not in strategy.needs or step in with_demos)]
 
 
 def check_task(strategy: Strategy, step: str, *, demos: bool, teacher: bool) -> None:
@@ -204,11 +202,16 @@ def check_task(strategy: Strategy, step: str, *, demos: bool, teacher: bool) -> 
     Raises:
         StrategyError: names what is missing and what to do.
     """
-    if strategy.name in _DECIDING and step not in DECIDED:
-        raise StrategyError(f"--optimizer {strategy.name} moves thresholds; {step} writes. Choose another strategy.")
+    if not _takes(strategy, step):
+        kind = "decides" if step in DECIDED else "writes"
+        raise StrategyError(f"--optimizer {strategy.name} compiles {strategy.steps} steps only; {step} {kind}.")
     if "teacher" in strategy.needs and not teacher:
         raise StrategyError(f"--optimizer {strategy.name} needs a second model that writes instructions: --teacher.")
     if "demos" in strategy.needs and not demos:
         raise StrategyError(
             f"--optimizer {strategy.name}: the labels hold no example outputs for {step}; use random-search or gepa."
         )
+
+
+def _takes(strategy: Strategy, step: str) -> bool:
+    return strategy.steps == "all" or (strategy.steps == "deciding") == (step in DECIDED)

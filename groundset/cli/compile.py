@@ -119,11 +119,11 @@ def _with_model(
 ) -> "Iterator[tuple[CompileReport, Path]]":
     from groundset.compiling import Compiler, Wish
 
-    opened = Compiler(lm, embedder=embedder, journal=out / "calls.sqlite", teacher=teacher, labels=labels)
-    with opened as compiler, _progress() as told:
-        asked = steps or compiler.steps_of(optimizer)
-        for step in asked:  # what is lacking should be said before minutes are spent
-            compiler.check(step, optimizer)
+    compiler = Compiler(lm, embedder=embedder, journal=out / "calls.sqlite", teacher=teacher, labels=labels)
+    asked = steps or compiler.steps_of(optimizer)
+    for step in asked:  # what is lacking should be said before anything is opened
+        compiler.check(step, optimizer)
+    with compiler, _progress() as told:
         for step in asked:
             yield compiler.compile(step, optimizer, Wish(out, budget, seed), told, verbose=verbose)
 

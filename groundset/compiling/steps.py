@@ -89,7 +89,7 @@ class Compiler:
         open_model: Callable[..., LanguageModel] = open_lm,
         load: Callable[[str], Any] = load_embedder,
     ) -> None:
-        """Read the labels and open the models.
+        """Read the labels; models and journal are opened on entering.
 
         Args:
             lm: the language model that is compiled for.
@@ -102,21 +102,30 @@ class Compiler:
 
         Raises:
             OptimizerError: a label file is wrong.
-            GroundsetError: a model or the journal cannot be opened.
         """
         self._files = label_files("all", labels)
         self._chunks = read_labels(ChunkLabel, self._files)
         self._questions = read_labels(QuestionLabel, self._files)
-        self._embedder = load(embedder)
+        self._names = (lm, teacher, embedder)
+        self._journal = journal
+        self._open_model, self._load = open_model, load
         self._stack = ExitStack()
-        calls = self._stack.enter_context(CallFile(journal))
-        self._model = self._stack.enter_context(open_model(lm, journal=calls))
-        self._teacher = self._stack.enter_context(open_model(teacher, journal=calls)) if teacher else None
-        passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
-        self._judges = _judges(self._embedder, passages)
 
     def __enter__(self) -> Self:
-        """Return the compiler itself."""
+        """Open the models and the journal.
+
+        Raises:
+            GroundsetError: one of them cannot be opened.
+        """
+        lm, teacher, embedder = self._names
+        self._embedder = self._load(embedder)
+        passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
+        self._judges = _judges(self._embedder, passages)
+        with ExitStack() as stack:
+            calls = stack.enter_context(CallFile(self._journal))
+            self._model = stack.enter_context(self._open_model(lm, journal=calls))
+            self._teacher = stack.enter_context(self._open_model(teacher, journal=calls)) if teacher else None
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
@@ -136,7 +145,7 @@ class Compiler:
             StrategyError: names what is missing.
         """
         demos = bool(self._examples(step, 0).demos["train"])
-        check_task(STRATEGIES[optimizer], step, demos=demos, teacher=self._teacher is not None)
+        check_task(STRATEGIES[optimizer], step, demos=demos, teacher=self._names[1] is not None)
 
     def compile(
         self, step: str, optimizer: str, wish: Wish, listener: Listener, *, verbose: bool = False

@@ -189,7 +189,7 @@ def test_reanchor_moves_the_threshold_of_a_critic(compile_with: Compile) -> None
     ("name", "step", "message"),
     [
         ("mipro", "answer", "--teacher"),
-        ("reanchor", "answer", "moves thresholds"),
+        ("reanchor", "answer", "deciding steps only; answer writes"),
         ("fit-head", "judge", "no strategy for a language model"),
     ],
 )

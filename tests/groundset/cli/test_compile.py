@@ -1,4 +1,47 @@
-"""`groundset compile`: what it refuses before minutes are spent."""
+"""`groundset compile`: what it refuses before minutes are spent, and what it says of a compile."""
+
+import json
+from functools import partial
+
+import pytest
+from dspy.lm15 import Message, Response, Usage
+
+from groundset import compiling
+from groundset.data_files import data_path
+from groundset.runtime.lms import LanguageModel
+
+SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
+
+
+class TimidEngine:
+    """Never finds an answer; interrupts its user at one of its calls."""
+
+    def __init__(self, interrupt_at=0):
+        self.calls, self.interrupt_at = 0, interrupt_at
+
+    def complete(self, request):
+        self.calls += 1
+        if self.calls == self.interrupt_at:
+            raise KeyboardInterrupt
+        usage = Usage(input_tokens=10, output_tokens=2, total_tokens=12)
+        return Response(
+            id=None, model="local/x", message=Message.assistant("not stated"), finish_reason="stop", usage=usage
+        )
+
+
+@pytest.fixture
+def scripted(monkeypatch, word_encoder):
+    """Let compiles use an engine of the test's own."""
+
+    def use(engine):
+        def open_model(spec, journal):
+            return LanguageModel(engine, model="local/w", name=spec, sha256="w" * 64, journal=journal)
+
+        opened = partial(compiling.Compiler, open_model=open_model, load=lambda name: word_encoder(SHA))
+        monkeypatch.setattr(compiling, "Compiler", opened)
+        return engine
+
+    return use
 
 
 def test_unknown_steps_and_files_are_named(run, tmp_path):
@@ -16,4 +59,48 @@ def test_wrong_labels_are_refused_and_nothing_is_written(run, tmp_path):
     ran = run("compile", "all", "--labels", file, "--out", tmp_path / "out")
     assert ran.status == 2
     assert f"{file}, line 1: " in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_compile_says_what_it_kept_and_what_it_took(run, scripted, tmp_path):
+    scripted(TimidEngine())
+    ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out")
+    assert ran.status == 0
+    assert "Compiling answer: about 134 calls." in ran.err
+    assert "answer for tiny by labeled: the step as it was is kept; 88 calls" in ran.out
+    assert "measure  before" in ran.out
+    assert "Tracked as " in ran.out
+    assert f"States: {tmp_path / 'out' / 'tiny' / 'answer.json'}." in ran.out
+    assert json.loads((tmp_path / "out" / "tiny" / "answer.json").read_text(encoding="utf-8"))["optimizer"] == "labeled"
+
+
+def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, scripted, tmp_path):
+    engine = scripted(TimidEngine(interrupt_at=40))
+    options = ("--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out", "--no-track")
+    ran = run("compile", "answer", *options)
+    assert ran.status == 130
+    assert "Interrupted: the best so far is kept" in ran.out
+    assert "Tracked" not in ran.out
+    assert (tmp_path / "out" / "tiny" / "answer.json").exists()
+    engine.interrupt_at = 0
+    assert run("compile", "answer", *options).status == 0
+    assert engine.calls == 88 + 1, "no call but the interrupted one was made twice"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of labeled"),
+        (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm."),
+        (("answer",), "--optimizer fit-head compiles deciding steps only; answer writes."),
+        (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--optimizer mipro needs a second model"),
+        (("compress", "--optimizer", "knn", "--lm", "tiny"), "the labels hold no example outputs for compress"),
+    ],
+)
+def test_what_a_strategy_lacks_is_said_in_one_line(run, scripted, tmp_path, options, message):
+    engine = scripted(TimidEngine())
+    ran = run("compile", *options, "--out", tmp_path / "out")
+    assert ran.status == 2
+    assert message in ran.err
+    assert engine.calls == 0
     assert not (tmp_path / "out").exists()

@@ -164,17 +164,29 @@ def test_a_model_that_fails_is_no_bad_candidate(compile_with: Compile, name: str
         compile_with(name, WishfulEngine("Who", fail_at=7, error=RuntimeError("the weights are gone")))
 
 
-def test_a_second_model_writes_the_instructions_of_mipro(compile_with: Compile) -> None:
-    class Teacher:
-        def complete(self, request: Request) -> Response:
-            text = "[[ ## proposed_instruction ## ]]\nFind the abracadabra name.\n\n[[ ## completed ## ]]"
-            usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-            return Response(
-                id=None, model="local/t", message=Message.assistant(text), finish_reason="stop", usage=usage
-            )
+class Teacher:
+    """Writes one and the same completion."""
 
-    teacher = dspy.LM("local/t", engine=Teacher(), cache=False, num_retries=0)
-    outcome = compile_with("mipro", WishfulEngine("abracadabra"), teacher=teacher, budget=80)
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def complete(self, request: Request) -> Response:
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(
+            id=None, model="local/t", message=Message.assistant(self.text), finish_reason="stop", usage=usage
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mipro", "[[ ## proposed_instruction ## ]]\nFind the abracadabra name.\n\n[[ ## completed ## ]]"),
+        ("gepa", '{"new_instruction": "Find the abracadabra name."}'),
+    ],
+)
+def test_a_second_model_writes_the_instructions(compile_with: Compile, name: str, text: str) -> None:
+    teacher = dspy.LM("local/t", engine=Teacher(text), cache=False, num_retries=0)
+    outcome = compile_with(name, WishfulEngine("abracadabra"), teacher=teacher, budget=80)
     assert outcome.measures["after"]["dev"].value == 1.0
     assert "abracadabra" in outcome.predictor["signature"]["instructions"]
 

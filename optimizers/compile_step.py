@@ -116,19 +116,21 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
     )
     setting.on_progress(f"Measuring {step} as it is on {len(dev)} examples")
     with dspy.context(max_history_size=0, max_errors=1):
+        task.evaluate(student, dev[:1])  # what a first call loads says nothing about the others
         started = time.perf_counter()
-        task.evaluate(student)
-        minutes = (time.perf_counter() - started) / len(dev) * (setting.budget + 2 * len(test)) / 60
+        task.evaluate(student, dev[1:])
+        each = (time.perf_counter() - started) / max(1, len(dev) - 1)
+        minutes = each * (setting.budget + 2 * len(test)) / 60
         setting.on_progress(f"Trying {strategy.name} within {setting.budget} calls; about {minutes:.0f} minutes to go")
         ending = _search(task, strategy, setting)
         before, best = ledger.candidates[0], ledger.best(dev)
         if ending == "interrupted":
             test = []
-        setting.on_progress(f"Reporting {len(test)} test examples")
+        else:
+            setting.on_progress(f"Reporting {len(test)} test examples")
         for candidate in {before.number: before, best.number: best}.values():
             program = _as_program(task, candidate, strategy)
-            for example in test:
-                ledger.metric(example, program(**example.inputs()))
+            task.evaluate(program, test)
     parts = {name: rows for name, rows in (("dev", dev), ("test", test)) if rows}
     return Outcome(
         predictor=_finished(best.state, start),

@@ -54,9 +54,9 @@ class Task:
         """Return how many candidates the budget can compare on dev, at least one."""
         return max(1, self.budget // max(1, len(self.dev)))
 
-    def evaluate(self, program: dspy.Module) -> None:
-        """Run a candidate on dev; the ledger keeps its scores."""
-        for example in self.dev:
+    def evaluate(self, program: dspy.Module, examples: Sequence[dspy.Example] | None = None) -> None:
+        """Run a candidate on dev or on other examples; the ledger keeps its scores."""
+        for example in self.dev if examples is None else examples:
             self.ledger.metric(example, program(**example.inputs()))
 
     def copy(self) -> GeneratorStep | CriticStep:

@@ -110,6 +110,7 @@ class Compiler:
         self._journal = journal
         self._open_model, self._load = open_model, load
         self._stack = ExitStack()
+        self._say: Callable[[str], object] = str
 
     def __enter__(self) -> Self:
         """Open the models and the journal.
@@ -120,7 +121,7 @@ class Compiler:
         lm, teacher, embedder = self._names
         self._embedder = self._load(embedder)
         passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
-        self._judges = _judges(self._embedder, passages)
+        self._judges = _judges(self._embedder, passages, lambda said: self._say(said))
         with ExitStack() as stack:
             calls = stack.enter_context(CallFile(self._journal))
             self._model = stack.enter_context(self._open_model(lm, journal=calls))
@@ -157,6 +158,7 @@ class Compiler:
             GroundsetError: the model failed, or the folder cannot be written.
         """
         self.check(step, optimizer)
+        self._say = listener.say
         examples = self._examples(step, wish.seed)
         setting = Setting(
             adapter=self._model.adapter,
@@ -244,7 +246,7 @@ class Compiler:
         )
 
 
-def _judges(embedder: Any, passages: Sequence[str]) -> Judges:
+def _judges(embedder: Any, passages: Sequence[str], say: Callable[[str], object]) -> Judges:
     """Return the shipped critic of questions and a search over all labelled passages."""
     compiled = load_compiled(SHIPPED, Users("head", embedder.sha256))
     if "judge" not in compiled.states:
@@ -256,6 +258,7 @@ def _judges(embedder: Any, passages: Sequence[str]) -> Judges:
     @cache
     def index() -> tuple[ChunkIndex, dict[str, str]]:
         texts = list(dict.fromkeys(plain(passage) for passage in passages))
+        say(f"Embedding {len(texts):,} labelled passages, to search for questions among them")
         made = [
             Chunk(chunk_id=str(n), doc_id="labels", path="", title="", start=0, end=len(text), text=text)
             for n, text in enumerate(texts)

@@ -129,10 +129,7 @@ def _with_model(
 
 
 def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:
-    from groundset.tracking import open_tracking
-
     files, ending = [], "complete"
-    store = open_tracking() if track else None
     for report, file in reports:
         files.append(file)
         ending = report.ending
@@ -145,14 +142,25 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:
             for name in names
         ]
         print_table(("measure", *versions), rows)
-        if store is not None:
-            typer.echo(f"Tracked as {store.log_compile(report)}.")
+        if track:
+            _log(report)
         if ending == "interrupted":
             break
     typer.echo(f"\nStates: {', '.join(map(str, files))}.")
     if ending == "interrupted":
         typer.echo("Interrupted: the best so far is kept, test rows were not looked at. The same command goes on.")
         raise typer.Exit(_INTERRUPTED)
+
+
+def _log(report: "CompileReport") -> None:
+    """Log a compile; one that cannot be logged has its state all the same."""
+    from groundset.tracking import open_tracking
+    from optimizers.errors import TrackingError
+
+    try:
+        typer.echo(f"Tracked as {open_tracking().log_compile(report)}.")
+    except (InputError, TrackingError) as error:
+        typer.echo(f"Not tracked: {error} (--no-track leaves it out)", err=True)
 
 
 def _told(report: "CompileReport") -> str:

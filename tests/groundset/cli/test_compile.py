@@ -104,3 +104,12 @@ def test_what_a_strategy_lacks_is_said_in_one_line(run, scripted, tmp_path, opti
     assert message in ran.err
     assert engine.calls == 0
     assert not (tmp_path / "out").exists()
+
+
+def test_a_store_that_fails_costs_no_state(run, scripted, tmp_path, monkeypatch):
+    scripted(TimidEngine())
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////dev/null/mlflow.db")
+    ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 24, "--out", tmp_path)
+    assert ran.status == 0
+    assert "Not tracked: the tracking store sqlite:////dev/null/mlflow.db failed" in ran.err
+    assert (tmp_path / "tiny" / "answer.json").exists()

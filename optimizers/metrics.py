@@ -13,12 +13,11 @@ import dspy
 
 from optimizers.diagnosis import diagnose
 from programs.deciding import OVERALL, Decision
-from programs.evidence import agreement, kind_agrees
+from programs.evidence import agreement, kind_agrees, lost_words
 from programs.linking import Link, describe
 from programs.steps import is_stated, tidy_answer, tidy_question
-from programs.words import content_words, stop_words, tokens
+from programs.words import content_words, tokens
 
-_KEPT = 0.6  # share of the content words that a rewritten question must keep
 _STRAY = 0.5  # value of what is well formed but not supported by the passage
 _PHRASES = range(3, 6)
 
@@ -84,7 +83,7 @@ def conditional(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return the critic's probability that the question is good; 0 if it lost the condition or the seed question."""
     written = tidy_question(output.conditional_question)
     for what, text in (("condition", example.condition), ("question", example.question)):
-        lost = _lost(text, written, example.language)
+        lost = lost_words(text, written, example.language)
         if lost:
             return Scored(0.0, f"It lost words of the {what}: {', '.join(lost)}.")
     return _question(example, written, judges)
@@ -95,7 +94,7 @@ def compress(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     written = tidy_question(output.short_question)
     if len(written) >= len(example.question):
         return Scored(0.0, "It is no shorter than the question that was given.")
-    if lost := _lost(example.question, written, example.language):
+    if lost := lost_words(example.question, written, example.language):
         return Scored(0.0, f"It lost what the question asks: {', '.join(lost)}.")
     return _question(example, written, judges)
 
@@ -175,12 +174,3 @@ def _question(example: dspy.Example, written: str, judges: Judges, answer: str |
         place = "not among the first" if rank is None else f"number {rank}"
         told.append(f"Searching for it finds its passage as {place}: name what only this passage speaks of.")
     return Scored(0.0 if rank is None else value / rank, " ".join(told))
-
-
-def _lost(text: str, written: str, language: str) -> list[str]:
-    """Return the content words of a text that are lost, if too many are."""
-    stop = stop_words(language)
-    wanted = [token for token in dict.fromkeys(tokens(text)) if content_words(token, language) and token not in stop]
-    kept = set(content_words(written, language))
-    lost = [word for word in wanted if not set(content_words(word, language)) & kept]
-    return lost if len(lost) > (1 - _KEPT) * len(wanted) else []

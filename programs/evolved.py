@@ -8,7 +8,7 @@ import dspy
 from programs import steps
 from programs.deciding import Decision, decide
 from programs.demonstrations import in_language
-from programs.evidence import agreement, answers_agree, answers_instead
+from programs.evidence import agreement, answers_agree, answers_instead, lost_words
 from programs.focus import choose_foci, opening, without_answer
 from programs.linking import condition_in, describe, link
 from programs.nearest import Select
@@ -300,6 +300,8 @@ class Evolved(dspy.Module):
         work.say("compress", candidate.number, {"question": shorter})
         if not shorter or len(shorter) >= len(candidate.question):
             return candidate
+        if lost_words(candidate.question, shorter, work.language):
+            return candidate  # it asks something else: what told the thing that is meant from others is gone
         judged = self._judge(work, candidate.number, candidate.focus, shorter)
         return judged if judged.decision.good else candidate
 

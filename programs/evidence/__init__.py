@@ -12,7 +12,7 @@ from programs.evidence.answer import (
     kind_agrees,
 )
 from programs.evidence.chunk import chunk_features, sentence_features
-from programs.evidence.question import question_features
+from programs.evidence.question import lost_words, question_features
 from programs.evidence.shape import grams, shape, words_of
 from programs.evidence.text import plain, sentences
 
@@ -25,6 +25,7 @@ __all__ = [
     "chunk_features",
     "grams",
     "kind_agrees",
+    "lost_words",
     "plain",
     "question_features",
     "sentence_features",

@@ -37,6 +37,17 @@ _BROKEN_VERB = re.compile(
 )
 
 
+_KEPT = 0.5  # share of the content words that a question keeps when it is only said otherwise
+
+
+def lost_words(text: str, written: str, language: str) -> list[str]:
+    """Return the content words of a text that a rewritten one lost; none as long as it kept enough of them."""
+    wanted = [token for token in dict.fromkeys(tokens(text)) if content_words(token, language)]
+    kept = set(content_words(written, language))
+    lost = [word for word in wanted if not set(content_words(word, language)) & kept]
+    return lost if len(lost) > (1 - _KEPT) * len(wanted) else []
+
+
 def question_features(question: str, passage: str) -> dict[str, float]:
     """Return the surface features of a question and of what it shares with its passage."""
     language = language_of(passage)

@@ -250,6 +250,16 @@ def test_an_evolution_is_judged_and_the_shorter_form_taken_only_if_it_passes(mak
     assert kept.draft.question == long
 
 
+def test_a_shorter_form_that_asks_something_else_is_not_taken(make: Make) -> None:
+    long = (
+        "While avoiding a small fishing boat south of Sandgate, on what date did the Henn Lady strike the rock "
+        "called the Grey Widow?"
+    )
+    outcome, _, _ = make({"conditional": long, "compress": "When did the boat strike the Henn Lady?"}, "conditional")
+    assert outcome.draft is not None
+    assert outcome.draft.question == long
+
+
 def test_a_later_round_asks_about_other_facts_until_none_is_left(make: Make) -> None:
     first, _, _ = make({"answer": "x"}, candidates=1, round=0)
     later, engine, _ = make({}, candidates=1, round=9)

@@ -1,6 +1,5 @@
 """From label files to the compiled state of a head."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any, NamedTuple
 
 from optimizers.fit_critic import FittedCritic, fit_critic, thresholds_of
 from optimizers.heads import FAULTS, Encoder
-from optimizers.labels import ChunkLabel, QuestionLabel, Split, read_labels, splits_of
+from optimizers.labels import ChunkLabel, QuestionLabel, Split, hashes_of, read_labels, splits_of
 from optimizers.states import HEAD, CompiledState, dspy_version, signature_hash
 from programs.steps import critics
 
@@ -45,7 +44,7 @@ def compile_head(
     fitted = fit_critic(step, splits, encoder, target_precision=target_precision, seed=seed, on_progress=on_progress)
     signature = critics()[step].signature
     record: dict[str, Any] = {
-        "labels": [{"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()} for file in files],
+        "labels": hashes_of(files),
         "rows": {name: len(rows) for name, rows in splits.items()},
         "documents": {name: len({row.document for row in rows}) for name, rows in splits.items()},
         "seed": seed,

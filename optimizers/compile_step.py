@@ -132,8 +132,9 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
             program = _as_program(task, candidate, strategy)
             task.evaluate(program, test)
     parts = {name: rows for name, rows in (("dev", dev), ("test", test)) if rows}
+    predictor = _finished(best.state, start)
     return Outcome(
-        predictor=_finished(best.state, start),
+        predictor=predictor,
         chosen=best.number,
         tried=[_told(candidate, dev) for candidate in ledger.candidates],
         measures={
@@ -144,7 +145,7 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         calls=ledger.calls,
         ending=ending,
         rows=[_row(example, name, before, best) for name, rows in parts.items() for example in rows],
-        prompt=_rendered(_finished(best.state, start), start, setting.adapter),
+        prompt=_rendered(predictor, start, setting.adapter),
     )
 
 

@@ -138,6 +138,11 @@ def read_all(files: Sequence[Path]) -> list[Label]:
     return labels
 
 
+def hashes_of(files: Sequence[Path]) -> list[dict[str, str]]:
+    """Return name and SHA-256 of each file, as the record of a compile keeps them."""
+    return [{"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()} for file in files]
+
+
 def splits_of(labels: Iterable[_OneLabel]) -> dict[Split, list[_OneLabel]]:
     """Return the labels of each split."""
     found: dict[Split, list[_OneLabel]] = {"train": [], "dev": [], "test": []}

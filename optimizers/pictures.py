@@ -23,9 +23,7 @@ def draw_critic(rows: Sequence[Row], folder: Path) -> list[Path]:
             probability = [float(row[f"{version}_probability"]) for row in test]
             more: dict[str, Any] = {"n_bins": _BINS, "strategy": "quantile"} if name == "calibration" else {}
             display.from_predictions(good, probability, ax=axes, name=version, **more)
-        axes.set_title(
-            f"{name.replace('-', ' and ')}, {len(test)} test rows" if more == {} else f"{name}, {len(test)} test rows"
-        )
+        axes.set_title(f"{name.replace('-', ' and ')}, {len(test)} test rows")
         figure.tight_layout()
         file = folder / f"{name}.png"
         figure.savefig(file, dpi=120)

@@ -1,8 +1,6 @@
 """What is kept of a compile: the state in its folder, and what it was made with."""
 
-import hashlib
 import subprocess
-from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -42,11 +40,6 @@ def environment(state: CompiledState) -> dict[str, Any]:
     if commit := _commit():
         told["git_commit"] = commit
     return told
-
-
-def hashes(files: Sequence[Path]) -> list[dict[str, str]]:
-    """Return name and SHA-256 of each file."""
-    return [{"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()} for file in files]
 
 
 def _commit() -> str | None:

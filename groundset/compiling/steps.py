@@ -16,7 +16,7 @@ import dspy
 from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.compiling.calls import CallFile
 from groundset.compiling.labels import label_files
-from groundset.compiling.record import environment, hashes, write_report
+from groundset.compiling.record import environment, write_report
 from groundset.critics import open_critic
 from groundset.errors import GroundsetError, InputError
 from groundset.retrieval.embedder import load_embedder
@@ -25,7 +25,7 @@ from groundset.runtime.lms import LanguageModel, open_lm
 from optimizers.compile_step import DEV, TEST, Outcome, Setting, compile_step, estimated_calls
 from optimizers.errors import OptimizerError
 from optimizers.examples import STEPS, Examples, examples_of
-from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
+from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.metrics import Judges
 from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, signature_hash
@@ -111,6 +111,7 @@ class Compiler:
         self._open_model, self._load = open_model, load
         self._stack = ExitStack()
         self._say: Callable[[str], object] = str
+        self._made: dict[tuple[str, int], Examples] = {}
 
     def __enter__(self) -> Self:
         """Open the models and the journal.
@@ -187,7 +188,9 @@ class Compiler:
         return report, write_report(report, wish.out)
 
     def _examples(self, step: str, seed: int) -> Examples:
-        return examples_of(step, self._chunks, self._questions, seed=seed)
+        if (step, seed) not in self._made:
+            self._made[step, seed] = examples_of(step, self._chunks, self._questions, seed=seed)
+        return self._made[step, seed]
 
     def _report(
         self,
@@ -200,7 +203,7 @@ class Compiler:
     ) -> CompileReport:
         start = {**generators(), **critics()}[step]
         record = {
-            "labels": hashes(self._files),
+            "labels": hashes_of(self._files),
             "rows": {split: len(rows) for split, rows in examples.inputs.items()},
             "seed": wish.seed,
             "budget": wish.budget,

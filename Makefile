@@ -57,7 +57,7 @@ compile: install ## Fit the critics in data/compiled/ to data/labels/ again
 	$(BIN)/groundset compile all --out data/compiled
 
 ui: install ## Show tracked compiles and runs in a browser, on this machine only
-	DO_NOT_TRACK=true MLFLOW_DISABLE_TELEMETRY=true $(BIN)/python -m mlflow server --host 127.0.0.1 --workers 1 --artifacts-destination mlruns/artifacts --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlruns/mlflow.db}"
+	$(BIN)/groundset ui
 
 bench-critics: install ## Measure the critics on the test rows of data/labels/
 	$(BIN)/python benchmarks/critics.py

@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from groundset.errors import InputError
 from optimizers.tracking import TrackingStore
@@ -17,8 +18,15 @@ _PATIENCE = {
 }
 
 
+class Place(NamedTuple):
+    """Where a store is: its address, and the folder of its files unless a server keeps them."""
+
+    uri: str
+    artifacts: Path | None
+
+
 def open_tracking(*, create: bool = True) -> TrackingStore:
-    """Open the store: MLFLOW_TRACKING_URI if it is set, else ``mlruns/mlflow.db`` in the working directory.
+    """Open the store that :func:`tracking_place` names.
 
     Raises:
         InputError: the folder cannot be made; without ``create``, there is no store yet.
@@ -26,10 +34,19 @@ def open_tracking(*, create: bool = True) -> TrackingStore:
     """
     for name, value in _PATIENCE.items():
         os.environ.setdefault(name, value)
+    return TrackingStore(*tracking_place(create=create))
+
+
+def tracking_place(*, create: bool) -> Place:
+    """Return MLFLOW_TRACKING_URI if it is set, else ``mlruns/mlflow.db`` in the working directory.
+
+    Raises:
+        InputError: the folder cannot be made; without ``create``, there is no store yet.
+    """
     if uri := os.environ.get("MLFLOW_TRACKING_URI"):
         # MLflow would put the files of a local store into the working directory.
         local = uri.startswith(_SQLITE)
-        return TrackingStore(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
+        return Place(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
     folder = FOLDER.absolute()
     if not create and not (folder / "mlflow.db").exists():
         raise InputError(f"nothing is tracked in {folder} yet: groundset compile and groundset generate do it.")
@@ -37,7 +54,7 @@ def open_tracking(*, create: bool = True) -> TrackingStore:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot track in {folder}: {error.strerror or error}") from error
-    return TrackingStore(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
+    return Place(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
 
 
 def log_generation(record: Path) -> str:

@@ -54,6 +54,7 @@ def build_app() -> typer.Typer:
     from groundset.cli.generate import generate
     from groundset.cli.judge import judge
     from groundset.cli.show import show
+    from groundset.cli.ui import ui
 
     app = typer.Typer(
         name=_PROGRAM,
@@ -72,6 +73,7 @@ def build_app() -> typer.Typer:
     app.command("compile")(compile_steps)
     app.command()(experiments)
     app.command()(promote)
+    app.command()(ui)
     app.add_typer(models.app, name="models")
     app.add_typer(labels.app, name="labels")
     return app

@@ -12,7 +12,7 @@ def nothing_tracked(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", [("experiments",), ("promote", "abc")])
+@pytest.mark.parametrize("command", [("experiments",), ("promote", "abc"), ("ui",)])
 def test_looking_makes_no_store(run, nothing_tracked, command):
     ran = run(*command)
     assert ran.status == 2

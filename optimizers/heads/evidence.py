@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from programs.evidence import chunk_features, copying_features, question_features, sentences
+from programs.evidence import chunk_features, question_features, sentences
 from programs.language import language_of
 from programs.words import content_words
 
@@ -39,7 +39,7 @@ def texts_to_embed(inputs: Mapping[str, str]) -> list[str]:
 
 def question_evidence(pairs: Sequence[tuple[str, str]], encoder: Encoder) -> list[dict[str, float]]:
     """Return the features of each (question, passage) pair: of the question, of the words it shares with the
-    passage and how it copies its nearest sentence, and how near their meanings are.
+    passage and with its nearest sentence, and how near their meanings are.
     """
     languages = [language_of(passage) for _, passage in pairs]
     split = {
@@ -61,6 +61,5 @@ def question_evidence(pairs: Sequence[tuple[str, str]], encoder: Encoder) -> lis
         features["nearest_gap"] = near[0] - near[1] if len(near) > 1 else 0.0
         features["sentence_coverage"] = max(shared)
         features["spread_coverage"] = features["coverage"] - max(shared)
-        source = found[shared.index(max(shared))]
-        rows.append({**features, **copying_features(question, source, language)})
+        rows.append(features)
     return rows

@@ -12,7 +12,6 @@ from programs.evidence.answer import (
     kind_agrees,
 )
 from programs.evidence.chunk import chunk_features, sentence_features
-from programs.evidence.copying import copying_features
 from programs.evidence.question import lost_words, question_features
 from programs.evidence.shape import grams, shape, words_of
 from programs.evidence.text import plain, sentences
@@ -24,7 +23,6 @@ __all__ = [
     "answers_agree",
     "answers_instead",
     "chunk_features",
-    "copying_features",
     "grams",
     "kind_agrees",
     "lost_words",

@@ -9,7 +9,6 @@ from programs.evidence import (
     answers_agree,
     answers_instead,
     chunk_features,
-    copying_features,
     kind_agrees,
     plain,
     question_features,
@@ -63,23 +62,6 @@ def test_a_sentence_that_leans_on_another_is_seen() -> None:
 )
 def test_question_features(question: str, feature: str, value: float) -> None:
     assert question_features(question, PASSAGE)[feature] == value
-
-
-def test_copying_counts_runs_and_gaps() -> None:
-    sentence = sentences(PASSAGE, "en")[0]
-    features = copying_features("In which year was the Lowen harbour bridge opened?", sentence, "en")
-    assert features == {
-        "copied_runs": 1,  # "the lowen harbour bridge"
-        "copied_share": pytest.approx(4 / 9),
-        "new_words": 5,
-        "longest_copy": 4,
-        "gaps": 2,  # "1931 nine" and, after "years", "work led engineer Maria Kolb"
-        "longest_gap": 5,
-        "left_words": 7,
-        "left_share": pytest.approx(7 / 12),
-        "gap_first": 0,
-        "gap_last": 1,
-    }
 
 
 def test_coverage_counts_stems() -> None:

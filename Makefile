@@ -59,8 +59,9 @@ compile: install ## Fit the critics in data/compiled/ to data/labels/ again
 ui: install ## Show tracked compiles and runs in a browser, on this machine only
 	$(BIN)/groundset ui
 
-bench-critics: install ## Measure the critics on the test rows of data/labels/
+bench-critics: install ## Measure the critics on the test rows of data/labels/, and compare kinds of heads
 	$(BIN)/python benchmarks/critics.py
+	$(BIN)/python benchmarks/heads.py
 
 bench-compile: install ## Compare compile strategies for MODEL; takes hours, and goes on where it was ended
 	$(BIN)/python benchmarks/compiles.py --lm $(MODEL)

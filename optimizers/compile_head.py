@@ -50,7 +50,7 @@ def compile_head(
         "seed": seed,
         "versions": {name: metadata.version(name) for name in _LIBRARIES},
         "measures": {
-            split: {name: [round(value, 4) for value in interval] for name, interval in found.items()}
+            split: {name: interval.as_record() for name, interval in found.items()}
             for split, found in fitted.measures.items()
         },
     }

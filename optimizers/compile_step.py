@@ -33,7 +33,7 @@ class Setting:
         teacher: a second, larger model.
         budget: calls that the strategy may make beside the measurements before and after.
         seed: fixes what chance decides.
-        dev, test: how many examples are compared on, and reported at the end.
+        dev, test: how many examples are compared on, and reported at the end; of train as many as of dev.
     """
 
     adapter: Any
@@ -57,10 +57,10 @@ class Outcome(NamedTuple):
         chosen: the number of the best candidate; 0 is the step as it was.
         tried: for each candidate its number, its mean on dev if it was evaluated on all of it, how many demos it
             shows and its instructions.
-        measures: for ``before`` and ``after`` the figures on dev and test; ``gain`` has the paired differences.
+        measures: for ``before`` and ``after`` the figures on train, dev and test; ``gain`` has the paired differences.
         calls: how many calls it took in all.
-        ending: ``complete``, ``budget`` or ``interrupted``; then test rows were not looked at.
-        rows: what both said of each dev and test example.
+        ending: ``complete``, ``budget`` or ``interrupted``; then train and test rows were not measured.
+        rows: what both said of each example that was measured.
         prompt: the prompt with the inputs as ``{{variables}}``.
     """
 
@@ -75,9 +75,9 @@ class Outcome(NamedTuple):
 
 
 def estimated_calls(examples: Examples, setting: Setting) -> int:
-    """Return about how many calls a compile takes: before on dev, the strategy's budget, both on test."""
-    dev, test = len(examples.inputs["dev"][: setting.dev]), len(examples.inputs["test"][: setting.test])
-    return dev + setting.budget + 2 * test
+    """Return about how many calls a compile takes: before on dev, the strategy's budget, both on train and test."""
+    train, dev = (len(examples.inputs[split][: setting.dev]) for split in ("train", "dev"))
+    return dev + setting.budget + 2 * (train + len(examples.inputs["test"][: setting.test]))
 
 
 def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Setting) -> Outcome:
@@ -120,18 +120,18 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         started = time.perf_counter()
         task.evaluate(student, dev[1:])
         each = (time.perf_counter() - started) / max(1, len(dev) - 1)
-        minutes = each * (setting.budget + 2 * len(test)) / 60
+        minutes = each * (estimated_calls(examples, setting) - len(dev)) / 60
         setting.on_progress(f"Trying {strategy.name} within {setting.budget} calls; about {minutes:.0f} minutes to go")
         ending = _search(task, strategy, setting)
         before, best = ledger.candidates[0], ledger.best(dev)
-        if ending == "interrupted":
-            test = []
-        else:
-            setting.on_progress(f"Reporting {len(test)} test examples")
+        parts = {"dev": dev}
+        if ending != "interrupted":
+            parts = {"train": train[: setting.dev], "dev": dev, "test": test}
+            setting.on_progress(f"Reporting {len(parts['train'])} train and {len(test)} test examples")
         for candidate in {before.number: before, best.number: best}.values():
             program = _as_program(task, candidate, strategy)
-            task.evaluate(program, test)
-    parts = {name: rows for name, rows in (("dev", dev), ("test", test)) if rows}
+            unseen = [example for rows in parts.values() for example in rows if example.id not in candidate.scores]
+            task.evaluate(program, unseen)
     predictor = _finished(best.state, start)
     return Outcome(
         predictor=predictor,

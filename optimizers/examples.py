@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import dspy
 
+from optimizers.heads import FAULTS
 from optimizers.labels import ChunkLabel, QuestionLabel, Split
 from programs.evidence import plain, sentences
-from programs.evolved import SHORT_WORDS
+from programs.evolved import OBJECTIONS, SHORT_WORDS
 from programs.focus import choose_foci, opening
 from programs.language import language_of
 from programs.linking import condition_in, link
@@ -22,12 +23,8 @@ from programs.words import tokens
 
 NOT_STATED = "not stated"
 _LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below the limit are shortened too
-_OBJECTIONS = {
-    "context_reference": "the question cannot be understood alone",
-    "vague": "the question cannot be understood alone",
-    "malformed": "the question is not one clear question",
-    "conjoined": "the question is not one clear question",
-}
+# What a rewrite can mend, by the output of the critic that says so; a question without an answer stays one.
+_MENDABLE = {reason: output for output in ("independent", "clear") for reason in FAULTS["judge"][output]}
 
 
 class Examples(NamedTuple):
@@ -146,7 +143,7 @@ def _rewrite(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -
     rows: Rows = []
     for label in questions:
         passage = plain(label.passage)
-        if label.reason not in _OBJECTIONS or not answered[passage]:
+        if label.reason not in _MENDABLE or not answered[passage]:
             continue
         words = set(tokens(label.question))
         good, focus = max(answered[passage], key=lambda pair: len(words & set(tokens(pair[0].question))))
@@ -155,7 +152,7 @@ def _rewrite(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -
             "fact": focus.sentence,
             "answer": focus.answer,
             "question": label.question,
-            "feedback": label.explanation or _OBJECTIONS[label.reason],
+            "feedback": label.explanation or OBJECTIONS[_MENDABLE[label.reason]],
         }
         rows.append(_example(label, passage, asked, better_question=good.question))
     return rows, rows

@@ -28,15 +28,15 @@ from programs.deciding import OVERALL
 RECIPES = {"chunk": Recipe(strength=0.03, embedding=True, shapes=5), "judge": Recipe(strength=0.03, embedding=False)}
 _CURVE_POINTS = 60
 FEWEST_ROWS = 10  # good and bad ones each
-_HELD_OUT: tuple[Split, ...] = ("dev", "test")
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 
 class FittedCritic(NamedTuple):
     """Heads with the point of the curve that was chosen, and what they do there on each split.
 
-    ``measures`` holds for dev and test the area under the ROC curve, the average precision, the share of good rows
-    that pass and, by reason, the shares of bad ones that pass. ``probabilities`` holds those of the dev and test rows
-    by label id.
+    ``measures`` holds for each split the area under the ROC curve, the average precision, the share of good rows
+    that pass and, by reason, the shares of bad ones that pass; those of train rows, which were fitted to, flatter.
+    ``probabilities`` holds those of the rows by label id.
     """
 
     heads: CriticHeads
@@ -83,7 +83,7 @@ def fit_critic(
                 f"it takes {FEWEST_ROWS} of each."
             )
     told(f"Reading the evidence of {sum(map(len, splits.values()))} labelled rows")
-    rows = {name: _rows(step, found, encoder) for name, found in splits.items()}
+    rows = {name: rows_of(step, found, encoder) for name, found in splits.items()}
     heads: dict[str, LinearHead] = {}
     for output in outputs_of(step):
         told(f"Fitting {output}")
@@ -93,7 +93,7 @@ def fit_critic(
         if len(true) - sum(true) < FEWEST_ROWS:
             continue  # too few rows have these faults; the output stays as it is set by hand
         heads[output] = fit_head(rows["train"].at(np.array(kept)), true, recipe, seed)
-    found: dict[Split, list[float]] = {name: probabilities(heads[OVERALL], rows[name]) for name in _HELD_OUT}
+    found: dict[Split, list[float]] = {name: probabilities(heads[OVERALL], rows[name]) for name in SPLITS}
     curve = precision_curve([label.good for label in splits["dev"]], found["dev"])
     chosen = lowest_threshold(curve, target_precision)
     measures = {str(name): measure(splits[name], found[name], chosen.threshold) for name in found}
@@ -132,7 +132,8 @@ def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str
     return state
 
 
-def _rows(step: str, labels: Sequence[Label], encoder: Encoder) -> Rows:
+def rows_of(step: str, labels: Sequence[Label], encoder: Encoder) -> Rows:
+    """Return labels of chunks or questions as rows that a head is fitted to."""
     documents = [label.document for label in labels]
     if step == "chunk":
         texts = [label.text for label in labels if isinstance(label, ChunkLabel)]

@@ -18,6 +18,10 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def as_record(self) -> list[float]:
+        """Return the figure and its bounds, rounded to four digits."""
+        return [round(part, 4) for part in self]
+
     def __str__(self) -> str:
         """Return the figure with its bounds, two digits each."""
         return f"{self.value:.2f} ({self.low:.2f}-{self.high:.2f})"

@@ -16,7 +16,7 @@ from programs.deciding import OVERALL, Decision
 from programs.evidence import agreement, kind_agrees, lost_words
 from programs.linking import Link, describe
 from programs.steps import is_stated, tidy_answer, tidy_question
-from programs.words import content_words, tokens
+from programs.words import content_words, has_words
 
 _STRAY = 0.5  # value of what is well formed but not supported by the passage
 _PHRASES = range(3, 6)
@@ -127,7 +127,7 @@ def answer(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     value, told = agreement(found, example.answer), ""
     if value < 1:
         told = f"The answer is {example.answer!r}, not {found!r}."
-    if " ".join(tokens(found)) not in " ".join(tokens(example.passage)):
+    if not has_words(example.passage, found):
         value, told = value * _STRAY, f"{told} Copy the words of the passage.".strip()
     return Scored(value, told)
 
@@ -162,7 +162,7 @@ def _question(example: dspy.Example, written: str, judges: Judges, answer: str |
     if not re.search(r"\w[^?]*\?$", written):
         return Scored(0.0, f"{written[:60]!r} is no question." if written else "It wrote nothing.")
     if answer is not None:
-        if f" {' '.join(tokens(answer))} " in f" {' '.join(tokens(written))} ":
+        if has_words(written, answer):
             return Scored(0.0, f"It gives its answer away: {answer!r}.")
         if not kind_agrees(written, answer):
             return Scored(0.0, f"It asks for another kind of thing than {answer!r}.")

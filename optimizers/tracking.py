@@ -113,6 +113,18 @@ class TrackingStore:
                 run_id: str = run.info.run_id
         return run_id
 
+    def log_figures(
+        self, experiment: str, name: str, parameters: Mapping[str, Any], measures: Mapping[str, Mapping[str, Interval]]
+    ) -> None:
+        """Log the figures of something that leaves no state, such as a kind of head that was only tried."""
+        import mlflow
+
+        with _explained(self.uri):
+            place = self._experiment(f"{_PREFIX}-{experiment}")
+            with mlflow.start_run(experiment_id=place, run_name=name):
+                mlflow.log_params(dict(parameters))
+                mlflow.log_metrics(_flat(measures))
+
     def experiments(self) -> list[Experiment]:
         """Return the compiles, the best on dev first for each step and model."""
         with _explained(self.uri):

@@ -20,7 +20,7 @@ REWRITE_ROUNDS = 1
 MENDABLE = 0.3  # least probability of a question that is worth a rewrite: two calls, and few succeed
 SHORT_WORDS = 18  # questions up to this length are not shortened
 EVOLVED = 1000  # the candidate number of the evolution; seeds count from 0
-_OBJECTIONS = {
+OBJECTIONS = {
     "independent": "the question cannot be understood alone",
     "clear": "the question is not one clear question",
     "answerable": "the fact does not answer the question",
@@ -185,7 +185,7 @@ class Evolved(dspy.Module):
             if candidate.decision.probability < MENDABLE:
                 break
             common = {"topic": work.topic, "fact": candidate.focus.sentence, "question": candidate.question}
-            objection = _OBJECTIONS[candidate.decision.weakest]
+            objection = OBJECTIONS[candidate.decision.weakest]
             feedback = self._write("feedback", work, **common, objection=objection).feedback
             written = self._write("rewrite", work, **common, answer=candidate.focus.answer, feedback=feedback)
             question = without_answer(steps.tidy_question(written.better_question), candidate.focus.answer)

@@ -74,6 +74,11 @@ def tokens(text: str) -> list[str]:
     return [token.casefold() for token in TOKEN.findall(text)]
 
 
+def has_words(text: str, phrase: str) -> bool:
+    """Say whether a text holds the words of a phrase in a row."""
+    return f" {' '.join(tokens(phrase))} " in f" {' '.join(tokens(text))} "
+
+
 def stop_words(language: str) -> frozenset[str]:
     """Return the function words of a language; English for one that is not known."""
     return frozenset(_STOP.get(language, _STOP["en"]).split())

@@ -9,8 +9,8 @@ from groundset.compiling.record import environment, write_report
 from groundset.critics.head import HeadCritic
 from groundset.retrieval.embedder import load_embedder
 from optimizers.compile_head import STRATEGY, CompiledHead, compile_head
-from optimizers.fit_critic import measure
-from optimizers.labels import Split, read_all
+from optimizers.fit_critic import SPLITS, measure
+from optimizers.labels import read_all
 from optimizers.measures import Interval, mean, mean_gain
 from optimizers.metrics import decision_value
 from optimizers.report import CompileReport
@@ -59,13 +59,12 @@ def compile_heads(
 
 
 def _report(step: str, compiled: CompiledHead, encoder: Any, parameters: dict[str, Any]) -> CompileReport:
-    """Return the report of a head, compared with the critic set by hand on dev and test rows."""
-    held_out: tuple[Split, ...] = ("dev", "test")
+    """Return the report of a head, compared with the critic set by hand on the same rows."""
     by_hand = HeadCritic(encoder)
     rows: list[dict[str, Any]] = []
     threshold = compiled.fitted.chosen.threshold
     before = {}
-    for split in held_out:
+    for split in SPLITS:
         labels = compiled.splits[split]
         if step == "chunk":
             judged = judge_chunks([label.text for label in labels], by_hand)
@@ -88,7 +87,7 @@ def _report(step: str, compiled: CompiledHead, encoder: Any, parameters: dict[st
                 }
             )
     measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
-    for split in held_out:
+    for split in SPLITS:
         of_split = [row for row in rows if row["split"] == split]
         scores = {version: [row[f"{version}_score"] for row in of_split] for version in ("before", "after")}
         measures["gain"][split] = mean_gain(scores["before"], scores["after"])

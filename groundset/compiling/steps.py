@@ -213,7 +213,7 @@ class Compiler:
             "teacher": self._teacher.name if self._teacher else None,
             "versions": {name: metadata.version(name) for name in _LIBRARIES},
             "measures": {
-                version: {name: [round(value, 4) for value in interval] for name, interval in found.items()}
+                version: {name: interval.as_record() for name, interval in found.items()}
                 for version, found in outcome.measures.items()
             },
         }

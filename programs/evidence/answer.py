@@ -5,7 +5,7 @@ from collections import Counter
 
 from programs.evidence.text import CAPITALISED, sentences, share
 from programs.language import language_of
-from programs.words import content_words, numbers, tokens
+from programs.words import content_words, has_words, numbers, tokens
 
 _KINDS: tuple[tuple[str, str], ...] = (
     (
@@ -127,7 +127,7 @@ def answers_instead(question: str, found: str, meant: str, sentence: str) -> boo
     """
     language = language_of(sentence)
     return bool(
-        f" {' '.join(tokens(meant))} " in f" {' '.join(tokens(question))} "
+        has_words(question, meant)
         and (re.search(r"\d", found) or CAPITALISED.search(found))
         and not set(content_words(found, language)) & set(content_words(question, language))
         and re.search(rf"(?<!\w){re.escape(found)}(?!\w)", sentence)

@@ -71,8 +71,8 @@ def test_a_compile_leaves_a_state_that_a_run_finds_by_its_weights(compiler: Open
     with compiler(engine) as opened:
         report, file = opened.compile("answer", "labeled", wish, told)
     assert file == tmp_path / "out" / "tiny" / "answer.json"
-    assert told.said[0] == "answer 20"
-    assert told.calls == report.figures["calls"] == engine.calls == 4 + 8 + 4
+    assert told.said[0] == "answer 28"
+    assert told.calls == report.figures["calls"] == engine.calls == 4 + 8 + 4 + 4
     assert report.state.record["rows"]["train"] > 100
     states = load_compiled(str(tmp_path / "out"), Users("lm", None, "tiny", WEIGHTS))
     assert states.record()["answer"] == {"model": "tiny", "optimizer": "labeled"}
@@ -89,7 +89,7 @@ def test_the_same_compile_pays_for_no_call_twice_and_finds_the_same(compiler: Op
         with compiler(engine) as opened:
             _, file = opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
             files.append(file.read_bytes())
-    assert engine.calls == 16
+    assert engine.calls == 20
     assert files[0] == files[1]
 
 
@@ -132,7 +132,7 @@ def test_a_model_that_fails_ends_the_compile_and_what_was_paid_for_is_kept(compi
     engine = CountingEngine()
     with compiler(engine) as opened:
         opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
-    assert engine.calls == 16 - 6
+    assert engine.calls == 20 - 6
 
 
 @pytest.mark.model
@@ -142,5 +142,5 @@ def test_a_real_model_is_compiled_for(tmp_path: Path) -> None:
         report, file = real.compile("reasoning", "gepa", Wish(tmp_path, budget=12, dev=3, test=3), Told())
     assert file.parent.name == "smollm2-135m"
     assert report.figures["completion_tokens"] > 0
-    assert len(report.rows) == 6
+    assert len(report.rows) == 9
     assert len(report.candidates) > 1, "the pool of instructions was drawn from"

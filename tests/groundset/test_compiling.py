@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callab
     )
     assert file == out / "head" / "chunk.json"
     assert report.measures["after"]["test_auc"].value > 0.9
-    assert {row["split"] for row in report.rows} == {"dev", "test"}
+    assert {row["split"] for row in report.rows} == {"train", "dev", "test"}
     assert "Fitting fit" in said
     return out
 

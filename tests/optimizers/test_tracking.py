@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from optimizers.errors import PromotionError, TrackingError
-from optimizers.measures import mean, mean_gain
+from optimizers.measures import Interval, mean, mean_gain
 from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.tracking import TrackingStore, best_of
@@ -113,6 +113,16 @@ def test_a_compile_is_logged_promoted_and_fetched(store: TrackingStore, tmp_path
 
 def test_a_tracking_server_over_http_does_the_same(server: str, tmp_path: Path) -> None:
     check_a_whole_life(TrackingStore(server), tmp_path / "states")
+
+
+def test_figures_alone_are_a_run_without_a_state(store: TrackingStore) -> None:
+    store.log_figures("judge-heads", "trees", {"seed": 0}, {"dev": {"auc": Interval(0.8, 0.7, 0.9)}})
+    client = mlflow.MlflowClient(store.uri)
+    experiment = client.get_experiment_by_name("groundset-judge-heads")
+    [run] = client.search_runs([experiment.experiment_id])
+    assert run.data.metrics == {"dev_auc": 0.8, "dev_auc_low": 0.7, "dev_auc_high": 0.9}
+    assert run.data.params == {"seed": "0"}
+    assert store.experiments() == []
 
 
 def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store: TrackingStore) -> None:

@@ -22,6 +22,9 @@ from programs.types import Focus
 from programs.words import tokens
 
 NOT_STATED = "not stated"
+# Few, because whoever always says "not stated" would else beat a model that answers: a step compiled on equal parts
+# did so in a run, and refused 25 good questions of 25.
+_UNANSWERABLE = 0.2
 _LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below the limit are shortened too
 # What a rewrite can mend, by the output of the critic that says so; a question without an answer stays one.
 _MENDABLE = {reason: output for output in ("independent", "clear") for reason in FAULTS["judge"][output]}
@@ -72,9 +75,9 @@ def _good_chunks(chunks: Sequence[ChunkLabel]) -> Iterator[tuple[ChunkLabel, str
 
 
 def _answered(questions: Sequence[QuestionLabel]) -> Iterator[tuple[QuestionLabel, str, Focus]]:
-    """Yield good questions whose correct answer stands in a sentence of the passage."""
+    """Yield good questions, well closed, whose correct answer stands in a sentence of the passage."""
     for label in questions:
-        if not (label.good and label.answer and label.answer.label == "correct"):
+        if not (label.good and label.question.endswith("?") and label.answer and label.answer.label == "correct"):
             continue
         passage, answer = plain(label.passage), label.answer.text.rstrip(".")
         holding = [sentence for sentence in sentences(passage, language_of(passage)) if answer in sentence]
@@ -168,8 +171,8 @@ def _answer(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) ->
             told = label.answer.text if correct and label.answer else NOT_STATED
             asked = {**_placed(label, passage), "question": label.question}
             rows.append(_example(label, passage, asked, answer=told))
-    balanced = _balanced(rows, lambda example: example.answer != NOT_STATED)
-    return balanced, balanced
+    kept = _balanced(rows, lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
+    return kept, kept
 
 
 def _chunk(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
@@ -193,13 +196,14 @@ def _placed(label: ChunkLabel | QuestionLabel, passage: str) -> dict[str, str]:
     return {"topic": label.topic, "passage": passage}
 
 
-def _balanced(rows: Rows, true: Callable[[dspy.Example], bool]) -> Rows:
-    """Return as many true rows as others in each split, spread over the file."""
+def _balanced(rows: Rows, true: Callable[[dspy.Example], bool], others: float = 0.5) -> Rows:
+    """Return the rows of each split so that ``others`` of them are not true, spread over the file."""
     kept: Rows = []
     for split in ("train", "dev", "test"):
         both = [[row for row in rows if row[0] == split and true(row[1]) is wanted] for wanted in (True, False)]
-        count = min(map(len, both))
-        for part in both:
+        whole = min(len(part) / share for part, share in zip(both, (1 - others, others), strict=True))
+        for part, share in zip(both, (1 - others, others), strict=True):
+            count = int(whole * share)
             kept += [part[place * len(part) // count] for place in range(count)]
     return kept
 

@@ -1,0 +1,54 @@
+"""What the shipped labels give each step to be compiled on."""
+
+import pytest
+
+from groundset.compiling.labels import label_files
+from optimizers.examples import NOT_STATED, STEPS, Examples, examples_of
+from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
+
+SPLITS = ("train", "dev", "test")
+
+
+@pytest.fixture(scope="module")
+def examples() -> dict[str, Examples]:
+    files = label_files("all", ())
+    chunks, questions = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files)
+    return {step: examples_of(step, chunks, questions, seed=3) for step in STEPS}
+
+
+def test_every_step_has_examples_in_each_split_and_keeps_documents_apart(examples: dict[str, Examples]) -> None:
+    for step, found in examples.items():
+        for split in SPLITS:
+            assert found.inputs[split], step
+            assert {row.split for row in found.inputs[split]} == {split}
+        passages = [{row.passage for row in found.inputs[split]} for split in SPLITS]
+        assert not passages[0] & passages[2], step
+        assert not passages[1] & passages[2], step
+
+
+def test_saying_not_stated_to_everything_is_no_good_answer(examples: dict[str, Examples]) -> None:
+    for split in SPLITS:
+        rows = examples["answer"].inputs[split]
+        assert sum(row.answer == NOT_STATED for row in rows) == pytest.approx(0.2 * len(rows), abs=1)
+
+
+@pytest.mark.parametrize("step", ["chunk", "judge"])
+def test_deciding_steps_see_as_many_good_rows_as_bad_ones(examples: dict[str, Examples], step: str) -> None:
+    for split in SPLITS:
+        rows = examples[step].inputs[split]
+        assert sum(row.fit for row in rows) * 2 == len(rows)
+
+
+def test_demos_have_the_outputs_that_inputs_lack(examples: dict[str, Examples]) -> None:
+    for demo in examples["question"].demos["train"][:20]:
+        assert demo.question.endswith("?")
+        assert demo.answer in demo.fact
+    assert "question" not in examples["question"].inputs["train"][0]
+    assert examples["compress"].demos["train"] == []
+
+
+def test_a_refused_question_is_mended_towards_a_good_one_on_the_same_passage(examples: dict[str, Examples]) -> None:
+    for demo in examples["rewrite"].demos["train"][:20]:
+        assert demo.better_question != demo.question
+        assert demo.feedback
+        assert demo.answer in demo.passage

@@ -24,7 +24,8 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         """Return the figure with its bounds, two digits each."""
-        return f"{self.value:.2f} ({self.low:.2f}-{self.high:.2f})"
+        value, low, high = (round(part, 2) + 0.0 for part in self)  # no minus before a zero
+        return f"{value:.2f} ({low:.2f}{' to ' if low < 0 else '-'}{high:.2f})"
 
 
 def area_under_roc(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]) -> float:

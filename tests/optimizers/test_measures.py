@@ -5,6 +5,7 @@ import pytest
 
 from optimizers.errors import PromiseError
 from optimizers.measures import (
+    Interval,
     area_under_roc,
     average_precision,
     bootstrap,
@@ -88,3 +89,8 @@ def test_the_lowest_threshold_that_keeps_the_promise_is_chosen() -> None:
 def test_a_handful_of_rows_supports_no_promise() -> None:
     with pytest.raises(PromiseError, match="5 labelled rows"):
         lowest_threshold(precision_curve([True] * 5, [0.9, 0.8, 0.7, 0.6, 0.5]), 0.5)
+
+
+def test_an_interval_below_zero_reads_without_two_signs_in_a_row() -> None:
+    assert str(Interval(0.824, 0.76, 0.88)) == "0.82 (0.76-0.88)"
+    assert str(Interval(-0.012, -0.038, -0.001)) == "-0.01 (-0.04 to 0.00)"

@@ -11,7 +11,7 @@ from optimizers.errors import LeakError, Stopped, StrategyError
 from optimizers.examples import Examples
 from optimizers.ledger import Candidate, Ledger
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, mean, mean_gain
-from optimizers.metrics import METRICS, Judges
+from optimizers.metrics import ANSWERED, METRICS, Judges
 from optimizers.step import CriticStep, GeneratorStep
 from optimizers.strategies import DECIDED, Strategy, Task, check_task
 from programs.nearest import Encode, Nearest
@@ -74,10 +74,11 @@ class Outcome(NamedTuple):
     prompt: str
 
 
-def estimated_calls(examples: Examples, setting: Setting) -> int:
-    """Return about how many calls a compile takes: before on dev, the strategy's budget, both on train and test."""
+def estimated_calls(step: str, examples: Examples, setting: Setting) -> int:
+    """Return how many calls a compile takes at most: before on dev, the strategy's budget, both on train and test."""
     train, dev = (len(examples.inputs[split][: setting.dev]) for split in ("train", "dev"))
-    return dev + setting.budget + 2 * (train + len(examples.inputs["test"][: setting.test]))
+    measured = dev + 2 * (train + len(examples.inputs["test"][: setting.test]))
+    return setting.budget + measured * (2 if step in ANSWERED else 1)
 
 
 def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Setting) -> Outcome:
@@ -120,7 +121,7 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         started = time.perf_counter()
         task.evaluate(student, dev[1:])
         each = (time.perf_counter() - started) / max(1, len(dev) - 1)
-        minutes = each * (estimated_calls(examples, setting) - len(dev)) / 60
+        minutes = each * (estimated_calls(step, examples, setting) - len(dev)) / 60
         setting.on_progress(f"Trying {strategy.name} within {setting.budget} calls; about {minutes:.0f} minutes to go")
         ending = _search(task, strategy, setting)
         before, best = ledger.candidates[0], ledger.best(dev)

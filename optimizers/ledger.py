@@ -38,7 +38,7 @@ class Ledger:
     def __init__(self, metric: Metric, judges: Judges, on_call: Callable[[], None] | None = None) -> None:
         """Keep scores by a step's metric; ``on_call`` is told of each call."""
         self._metric = metric
-        self._judges = judges
+        self._judges = judges._replace(answer=self._counted(judges.answer))
         self._on_call = on_call
         self._candidates: dict[str, Candidate] = {}
         self.calls = 0
@@ -64,6 +64,13 @@ class Ledger:
         self.calls += 1
         if self._on_call is not None:
             self._on_call()
+
+    def _counted(self, answer: Callable[[str, str, str], str]) -> Callable[[str, str, str], str]:
+        def asked(topic: str, passage: str, question: str) -> str:
+            self.spend()
+            return answer(topic, passage, question)
+
+        return asked
 
     def candidate(self, predict: dspy.Predict) -> Candidate:
         """Return the candidate that a predictor is."""

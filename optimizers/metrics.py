@@ -13,12 +13,13 @@ import dspy
 
 from optimizers.diagnosis import diagnose
 from programs.deciding import OVERALL, Decision
-from programs.evidence import agreement, kind_agrees, lost_words
+from programs.evidence import agreement, answers_agree, kind_agrees, lost_words
 from programs.linking import Link, describe
 from programs.steps import is_stated, tidy_answer, tidy_question
 from programs.words import content_words, has_words
 
-_STRAY = 0.5  # value of what is well formed but not supported by the passage
+_STRAY = 0.5  # share left to what is well formed but does not stand in the passage, or does not lead where it should
+_IS_QUESTION = re.compile(r"\w[^?]*\?$")
 _PHRASES = range(3, 6)
 
 
@@ -35,10 +36,12 @@ class Judges(NamedTuple):
     Attributes:
         judge: decides on a question, given its passage and itself.
         rank: the rank of a passage in a search for the question among all passages; None where it is not found.
+        answer: what the model that is compiled for finds, given topic, passage and question.
     """
 
     judge: Callable[[str, str], Decision]
     rank: Callable[[str, str], int | None]
+    answer: Callable[[str, str, str], str]
 
 
 Metric = Callable[[dspy.Example, Any, Judges], Scored]
@@ -66,9 +69,10 @@ def keyphrases(example: dspy.Example, output: Any, judges: Judges) -> Scored:
 def question(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return the critic's probability that the question is good, divided by the rank of its source chunk.
 
-    0 for what is no question, gives its answer away or asks for another kind of thing than the answer is.
+    0 for what is no question, gives its answer away or asks for another kind of thing than the answer is; halved if
+    the model, asked it, does not find the answer that was meant, which a run would refuse.
     """
-    return _question(example, tidy_question(output.question), judges, answer=example.answer)
+    return _with_answer(example, tidy_question(output.question), judges)
 
 
 def rewrite(example: dspy.Example, output: Any, judges: Judges) -> Scored:
@@ -76,7 +80,7 @@ def rewrite(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     better = tidy_question(output.better_question)
     if better == tidy_question(example.question):
         return Scored(0.0, "It repeats the question that was refused.")
-    return _question(example, better, judges, answer=example.answer)
+    return _with_answer(example, better, judges)
 
 
 def conditional(example: dspy.Example, output: Any, judges: Judges) -> Scored:
@@ -145,6 +149,9 @@ def decision_value(good: bool, verdict: bool, probability: float) -> float:
     return ((verdict is good) + (probability if good else 1 - probability)) / 2
 
 
+# Steps whose metric asks the model once more for each question that is any good.
+ANSWERED = frozenset({"question", "rewrite"})
+
 METRICS: Mapping[str, Metric] = {
     "keyphrases": keyphrases,
     "question": question,
@@ -158,14 +165,27 @@ METRICS: Mapping[str, Metric] = {
 }
 
 
-def _question(example: dspy.Example, written: str, judges: Judges, answer: str | None = None) -> Scored:
-    if not re.search(r"\w[^?]*\?$", written):
+def _with_answer(example: dspy.Example, written: str, judges: Judges) -> Scored:
+    """Return the worth of a question that was written for an answer."""
+    if not _IS_QUESTION.search(written):
+        return _question(example, written, judges)
+    if has_words(written, example.answer):
+        return Scored(0.0, f"It gives its answer away: {example.answer!r}.")
+    if not kind_agrees(written, example.answer):
+        return Scored(0.0, f"It asks for another kind of thing than {example.answer!r}.")
+    scored = _question(example, written, judges)
+    if not scored.value:
+        return scored
+    found = tidy_answer(judges.answer(example.topic, example.passage, written))
+    if answers_agree(found, example.answer):
+        return scored
+    told = f"Asked it, the model answers {found!r}, where {example.answer!r} was meant."
+    return Scored(scored.value * _STRAY, f"{told} {scored.feedback}".strip())
+
+
+def _question(example: dspy.Example, written: str, judges: Judges) -> Scored:
+    if not _IS_QUESTION.search(written):
         return Scored(0.0, f"{written[:60]!r} is no question." if written else "It wrote nothing.")
-    if answer is not None:
-        if has_words(written, answer):
-            return Scored(0.0, f"It gives its answer away: {answer!r}.")
-        if not kind_agrees(written, answer):
-            return Scored(0.0, f"It asks for another kind of thing than {answer!r}.")
     decision = judges.judge(example.passage, written)
     value = decision.probabilities.get(OVERALL, decision.probability)
     rank = judges.rank(written, example.passage)

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
@@ -13,27 +12,23 @@ from typing import Any, Protocol, Self
 
 import dspy
 
-from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.compiling.calls import CallFile
+from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
 from groundset.critics import open_critic
-from groundset.errors import GroundsetError, InputError
+from groundset.errors import GroundsetError
 from groundset.retrieval.embedder import load_embedder
-from groundset.retrieval.index import ChunkIndex
 from groundset.runtime.lms import LanguageModel, open_lm
 from optimizers.compile_step import DEV, TEST, Outcome, Setting, compile_step, estimated_calls
 from optimizers.errors import OptimizerError
 from optimizers.examples import STEPS, Examples, examples_of
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
-from optimizers.metrics import Judges
 from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.strategies import STRATEGIES, check_task, steps_of
-from programs.deciding import OVERALL, decide
-from programs.evidence import plain
+from programs.deciding import OVERALL
 from programs.steps import critics, generators
-from programs.types import Chunk
 
 _LIBRARIES = ("dspy", "xllamacpp", "gepa")
 
@@ -122,11 +117,11 @@ class Compiler:
         lm, teacher, embedder = self._names
         self._embedder = self._load(embedder)
         passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
-        self._judges = _judges(self._embedder, passages, lambda said: self._say(said))
         with ExitStack() as stack:
             calls = stack.enter_context(CallFile(self._journal))
             self._model = stack.enter_context(self._open_model(lm, journal=calls))
             self._teacher = stack.enter_context(self._open_model(teacher, journal=calls)) if teacher else None
+            self._judges = open_judges(self._embedder, self._model, passages, lambda said: self._say(said))
             self._stack = stack.pop_all()
         return self
 
@@ -174,7 +169,7 @@ class Compiler:
             on_call=listener.call,
             on_progress=listener.say,
         )
-        listener.start(step, estimated_calls(examples, setting))
+        listener.start(step, estimated_calls(step, examples, setting))
         before = self._model.usage()
         try:
             with _quiet(verbose), dspy.context(lm=self._model.lm):
@@ -247,33 +242,6 @@ class Compiler:
             figures={**used, "calls": outcome.calls},
             ending=outcome.ending,
         )
-
-
-def _judges(embedder: Any, passages: Sequence[str], say: Callable[[str], object]) -> Judges:
-    """Return the shipped critic of questions and a search over all labelled passages."""
-    compiled = load_compiled(SHIPPED, Users("head", embedder.sha256))
-    if "judge" not in compiled.states:
-        raise InputError("--embedder: what steps write is measured by the shipped critic, which has another embedder.")
-    critic = open_critic("head", embedder=embedder, language_model=None, heads=compiled.heads)
-    judge = critics()["judge"]
-    judge.load_state(compiled.predictors["judge"])
-
-    @cache
-    def index() -> tuple[ChunkIndex, dict[str, str]]:
-        texts = list(dict.fromkeys(plain(passage) for passage in passages))
-        say(f"Embedding {len(texts):,} labelled passages, to search for questions among them")
-        made = [
-            Chunk(chunk_id=str(n), doc_id="labels", path="", title="", start=0, end=len(text), text=text)
-            for n, text in enumerate(texts)
-        ]
-        known = {chunk.text: chunk.chunk_id for chunk in made}
-        return ChunkIndex(made, embedder.encode(texts), embedder.encode), known
-
-    def rank(question: str, passage: str) -> int | None:
-        found, known = index()
-        return found.rank(question, (known[passage],)).rank
-
-    return Judges(judge=lambda passage, question: decide(judge, critic, passage=passage, question=question), rank=rank)
 
 
 @contextmanager

@@ -86,7 +86,11 @@ def encode(texts: Any) -> np.ndarray:
     return np.array([[len(text), text.count("a")] for text in texts], dtype=np.float32)
 
 
-JUDGES = Judges(judge=lambda passage, question: pytest.fail("no question is written"), rank=lambda q, p: 1)
+JUDGES = Judges(
+    judge=lambda passage, question: pytest.fail("no question is written"),
+    rank=lambda q, p: 1,
+    answer=lambda topic, passage, question: pytest.fail("no question is written"),
+)
 Compile = Callable[..., Outcome]
 
 

@@ -11,16 +11,20 @@ from programs.deciding import Decision
 PASSAGE = "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb."
 
 
-def judges(probability: float = 0.8, rank: int | None = 1, weakest: str = "clear") -> Judges:
+def judges(probability: float = 0.8, rank: int | None = 1, weakest: str = "clear", found: str = "Maria Kolb") -> Judges:
     probabilities = {"fit": probability, "independent": 0.9, "clear": 0.9, "answerable": 0.9, weakest: probability}
     decision = Decision(
         values={name: value >= 0.5 for name, value in probabilities.items()}, probabilities=probabilities, levels={}
     )
-    return Judges(judge=lambda passage, question: decision, rank=lambda question, passage: rank)
+    return Judges(
+        judge=lambda passage, question: decision,
+        rank=lambda question, passage: rank,
+        answer=lambda topic, passage, question: found,
+    )
 
 
 def example(**fields: object) -> dspy.Example:
-    return dspy.Example(passage=PASSAGE, language="en", explanation="", **fields)
+    return dspy.Example(topic="Bridge", passage=PASSAGE, language="en", explanation="", **fields)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +59,20 @@ def test_a_question_is_worth_its_probability_by_rank(question: str, rank: int | 
     scored = METRICS["question"](example(answer="Maria Kolb"), SimpleNamespace(question=question), judges(0.8, rank))
     assert scored.value == pytest.approx(value)
     assert told in scored.feedback
+
+
+@pytest.mark.parametrize(("found", "value"), [("the engineer Maria Kolb", 0.8), ("1931", 0.4), ("not stated", 0.4)])
+def test_a_question_that_leads_to_another_answer_is_worth_half(found: str, value: float) -> None:
+    output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
+    scored = METRICS["question"](example(answer="Maria Kolb"), output, judges(found=found))
+    assert scored.value == pytest.approx(value)
+    assert (f"the model answers {found!r}, where 'Maria Kolb' was meant" in scored.feedback) is (value < 0.8)
+
+
+def test_the_model_is_not_asked_what_is_worth_nothing_anyway() -> None:
+    silent = judges()._replace(answer=lambda *asked: pytest.fail("asked"))
+    for question in ("The engineer", "What did Maria Kolb lead?", "In which year was the Lowen harbour bridge opened?"):
+        assert METRICS["question"](example(answer="Maria Kolb"), SimpleNamespace(question=question), silent).value == 0
 
 
 def test_the_feedback_names_the_words_that_break_a_rule() -> None:

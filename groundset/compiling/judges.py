@@ -1,0 +1,62 @@
+"""Who is asked about what a step wrote while it is compiled."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import dspy
+
+from groundset.compiled import SHIPPED, Users, load_compiled
+from groundset.critics import open_critic
+from groundset.errors import InputError
+from groundset.retrieval.index import ChunkIndex
+from groundset.runtime.lms import LanguageModel
+from optimizers.metrics import Judges
+from programs.deciding import decide
+from programs.demonstrations import in_language
+from programs.evidence import plain
+from programs.language import language_of
+from programs.steps import critics, generators
+from programs.types import Chunk
+
+
+def open_judges(embedder: Any, model: LanguageModel, passages: Sequence[str], say: Callable[[str], object]) -> Judges:
+    """Return the shipped critic of questions, a search over all labelled passages, and the model's step ``answer``.
+
+    Raises:
+        InputError: the shipped critic has another embedder.
+    """
+    compiled = load_compiled(SHIPPED, Users("head", embedder.sha256))
+    if "judge" not in compiled.states:
+        raise InputError("--embedder: what steps write is measured by the shipped critic, which has another embedder.")
+    critic = open_critic("head", embedder=embedder, language_model=None, heads=compiled.heads)
+    judge = critics()["judge"]
+    judge.load_state(compiled.predictors["judge"])
+
+    @cache
+    def index() -> tuple[ChunkIndex, dict[str, str]]:
+        texts = list(dict.fromkeys(plain(passage) for passage in passages))
+        say(f"Embedding {len(texts):,} labelled passages, to search for questions among them")
+        made = [
+            Chunk(chunk_id=str(n), doc_id="labels", path="", title="", start=0, end=len(text), text=text)
+            for n, text in enumerate(texts)
+        ]
+        known = {chunk.text: chunk.chunk_id for chunk in made}
+        return ChunkIndex(made, embedder.encode(texts), embedder.encode), known
+
+    def rank(question: str, passage: str) -> int | None:
+        found, known = index()
+        return found.rank(question, (known[passage],)).rank
+
+    predict = generators()["answer"]
+
+    def answer(topic: str, passage: str, question: str) -> str:
+        demos = in_language(predict.demos, language_of(passage))
+        with dspy.context(lm=model.lm, adapter=model.adapter):
+            return str(predict(demos=demos, topic=topic, passage=passage, question=question).answer)
+
+    return Judges(
+        judge=lambda passage, question: decide(judge, critic, passage=passage, question=question),
+        rank=rank,
+        answer=answer,
+    )

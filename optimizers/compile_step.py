@@ -1,7 +1,8 @@
 """Compiling one step with one strategy: before, what was tried, the best of it, and the test rows once."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -116,7 +117,7 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         encode=setting.encode,
     )
     setting.on_progress(f"Measuring {step} as it is on {len(dev)} examples")
-    with dspy.context(max_history_size=0, max_errors=1):
+    with _failures_as_they_were(), dspy.context(max_history_size=0, max_errors=1):
         task.evaluate(student, dev[:1])  # what a first call loads says nothing about the others
         started = time.perf_counter()
         task.evaluate(student, dev[1:])
@@ -161,6 +162,17 @@ def refuse_test_examples(examples: Sequence[dspy.Example]) -> None:
             raise LeakError(f"example {example.id} belongs to the test split: it cannot be compiled with.")
 
 
+@contextmanager
+def _failures_as_they_were() -> Iterator[None]:
+    """Raise what made a call fail, without the exception that carried it past DSPy."""
+    try:
+        yield
+    except Stopped as stopped:
+        if stopped.__cause__ is None:
+            raise
+        raise stopped.__cause__ from None
+
+
 def _search(task: Task, strategy: Strategy, setting: Setting) -> str:
     """Run the strategy within the budget; what was tried until it ended is in the ledger."""
     task.ledger.budget = task.ledger.calls + task.budget
@@ -169,7 +181,7 @@ def _search(task: Task, strategy: Strategy, setting: Setting) -> str:
             strategy.run(task)
     except Stopped as stopped:
         if stopped.__cause__ is not None:
-            raise stopped.__cause__ from None
+            raise
         return "budget"
     except KeyboardInterrupt:
         setting.on_progress("Interrupted: the best so far is kept")

@@ -162,10 +162,11 @@ def test_an_interruption_keeps_the_best_so_far(compile_with: Compile) -> None:
     assert not {"train", "test"} & set(outcome.measures["after"])
 
 
+@pytest.mark.parametrize("fail_at", [1, 7])
 @pytest.mark.parametrize("name", ["labeled", "random-search", "gepa"])
-def test_a_model_that_fails_is_no_bad_candidate(compile_with: Compile, name: str) -> None:
+def test_a_model_that_fails_is_no_bad_candidate(compile_with: Compile, name: str, fail_at: int) -> None:
     with pytest.raises(LMUnexpectedError, match="the weights are gone"):
-        compile_with(name, WishfulEngine("Who", fail_at=7, error=RuntimeError("the weights are gone")))
+        compile_with(name, WishfulEngine("Who", fail_at=fail_at, error=RuntimeError("the weights are gone")))
 
 
 class Teacher:

@@ -19,6 +19,7 @@ from groundset.compiling.record import environment, write_report
 from groundset.critics import open_critic
 from groundset.errors import GroundsetError
 from groundset.retrieval.embedder import load_embedder
+from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from optimizers.compile_step import DEV, TEST, Outcome, Setting, compile_step, estimated_calls
 from optimizers.errors import OptimizerError
@@ -177,7 +178,8 @@ class Compiler:
         except (GroundsetError, OptimizerError):
             raise
         except Exception as error:
-            raise GroundsetError(f"compiling {step} failed: {type(error).__name__}: {error}") from error
+            told = fatal_error(error) or GroundsetError(f"compiling {step} failed: {type(error).__name__}: {error}")
+            raise told from error
         used = {key: value - before[key] for key, value in self._model.usage().items()}
         report = self._report(step, optimizer, wish, examples, outcome, used)
         return report, write_report(report, wish.out)

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -51,7 +52,8 @@ def ui(
         except KeyboardInterrupt:
             pass  # the usual end
         finally:
-            os.killpg(server.pid, signal.SIGTERM)  # the server's own processes too
+            with suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGTERM)  # the server's own processes too
 
 
 def _answers(port: int) -> bool:

@@ -158,7 +158,7 @@ def _encoder(task: Task) -> Scores:
 
     def logits(labels: Sequence[Label]) -> torch.Tensor:
         columns = zip(*map(_texts, labels), strict=True)
-        batch = tokenizer(*map(list, columns), padding=True, truncation=True, max_length=192, return_tensors="pt")
+        batch = tokenizer(*map(list, columns), padding=True, truncation=True, max_length=128, return_tensors="pt")
         found: torch.Tensor = model(**batch).logits[:, 0]
         return found
 
@@ -183,11 +183,6 @@ def _texts(label: Label) -> list[str]:
     return [label.text] if isinstance(label, ChunkLabel) else [label.question, label.passage]
 
 
-def _both(task: Task) -> Scores:
-    """Return the mean of the fine-tuned encoder and the head."""
-    return (_encoder(task) + _linear(None, task)) / 2
-
-
 VARIANTS: Mapping[str, Variant] = {
     "shipped": partial(_linear, None),
     "surface": partial(_linear, Recipe(embedding=False, shapes=0)),
@@ -198,7 +193,6 @@ VARIANTS: Mapping[str, Variant] = {
     "network": _network,
     "swapped": _swapped,
     "encoder": _encoder,
-    "encoder and head": _both,
 }
 
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +76,9 @@ def main() -> None:
     encoder, store = load_embedder(_EMBEDDER), open_tracking()
     print("| step | variant | AUC on dev | gain over the shipped head |\n|---|---|---|---|", flush=True)
     for step in arguments.steps.split(","):
-        train, dev = (Split(labels, rows_of(step, labels, encoder)) for labels in _train_and_dev(step))
+        kind = ChunkLabel if step == "chunk" else QuestionLabel
+        found: dict[Any, list[Any]] = splits_of(read_labels(kind, label_files(step, ())))
+        train, dev = (Split(found[name], rows_of(step, found[name], encoder)) for name in ("train", "dev"))
         task = Task(step, train, dev, encoder)
         shipped = list(VARIANTS["shipped"](task))
         for name in arguments.variants.split(","):
@@ -87,15 +90,6 @@ def main() -> None:
             parameters = {"variant": name, "train_rows": len(train.labels), "dev_rows": len(dev.labels), "seed": _SEED}
             store.log_figures(f"{step}-heads", name, parameters, {"dev": {"auc": auc, "gain": gain}})
             print(f"| {step} | {name} | {auc} | {gain} |", flush=True)
-
-
-def _train_and_dev(step: str) -> tuple[Sequence[Label], Sequence[Label]]:
-    files = label_files("all", ())
-    if step == "chunk":
-        chunks = splits_of(read_labels(ChunkLabel, files))
-        return chunks["train"], chunks["dev"]
-    questions = splits_of(read_labels(QuestionLabel, files))
-    return questions["train"], questions["dev"]
 
 
 def _linear(recipe: Recipe | None, task: Task) -> Scores:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import dspy
 
 from optimizers.heads import FAULTS
-from optimizers.labels import ChunkLabel, QuestionLabel, Split
+from optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Split
 from programs.evidence import plain, sentences
 from programs.evolved import OBJECTIONS, SHORT_WORDS
 from programs.focus import choose_foci, opening
@@ -199,7 +199,7 @@ def _placed(label: ChunkLabel | QuestionLabel, passage: str) -> dict[str, str]:
 def _balanced(rows: Rows, true: Callable[[dspy.Example], bool], others: float = 0.5) -> Rows:
     """Return the rows of each split so that ``others`` of them are not true, spread over the file."""
     kept: Rows = []
-    for split in ("train", "dev", "test"):
+    for split in SPLITS:
         both = [[row for row in rows if row[0] == split and true(row[1]) is wanted] for wanted in (True, False)]
         whole = min(len(part) / share for part, share in zip(both, (1 - others, others), strict=True))
         for part, share in zip(both, (1 - others, others), strict=True):

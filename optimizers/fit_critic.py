@@ -20,7 +20,7 @@ from optimizers.heads import (
     probabilities,
     question_evidence,
 )
-from optimizers.labels import ChunkLabel, Label, QuestionLabel, Split, refuse_test_rows
+from optimizers.labels import SPLITS, ChunkLabel, Label, QuestionLabel, Split, refuse_test_rows
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, share
 from optimizers.thresholds import CurvePoint, lowest_threshold, precision_curve
 from programs.deciding import OVERALL
@@ -28,7 +28,6 @@ from programs.deciding import OVERALL
 RECIPES = {"chunk": Recipe(strength=0.03, embedding=True, shapes=5), "judge": Recipe(strength=0.03, embedding=False)}
 _CURVE_POINTS = 60
 FEWEST_ROWS = 10  # good and bad ones each
-SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 
 class FittedCritic(NamedTuple):

@@ -4,13 +4,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from optimizers.errors import LabelError, LeakError
 
 Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
 ChunkReason = Literal["ok", "citation", "metadata", "boilerplate", "not_self_contained", "too_thin"]
 QuestionReason = Literal["ok", "context_reference", "vague", "unanswerable", "wrong_premise", "malformed", "conjoined"]
 _DEV, _TEST = 20, 20  # of a hundred documents whose rows name no split

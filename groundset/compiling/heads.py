@@ -9,8 +9,8 @@ from groundset.compiling.record import environment, write_report
 from groundset.critics.head import HeadCritic
 from groundset.retrieval.embedder import load_embedder
 from optimizers.compile_head import STRATEGY, CompiledHead, compile_head
-from optimizers.fit_critic import SPLITS, measure
-from optimizers.labels import read_all
+from optimizers.fit_critic import measure
+from optimizers.labels import SPLITS, read_all
 from optimizers.measures import Interval, mean, mean_gain
 from optimizers.metrics import decision_value
 from optimizers.report import CompileReport

@@ -20,7 +20,9 @@ from programs.steps import critics, generators
 from programs.types import Chunk
 
 
-def open_judges(embedder: Any, model: LanguageModel, passages: Sequence[str], say: Callable[[str], object]) -> Judges:
+def open_judges(
+    embedder: Any, model: Callable[[], LanguageModel], passages: Sequence[str], say: Callable[[str], object]
+) -> Judges:
     """Return the shipped critic of questions, a search over all labelled passages, and the model's step ``answer``.
 
     Raises:
@@ -52,7 +54,7 @@ def open_judges(embedder: Any, model: LanguageModel, passages: Sequence[str], sa
 
     def answer(topic: str, passage: str, question: str) -> str:
         demos = in_language(predict.demos, language_of(passage))
-        with dspy.context(lm=model.lm, adapter=model.adapter):
+        with dspy.context(lm=model().lm, adapter=model().adapter):
             return str(predict(demos=demos, topic=topic, passage=passage, question=question).answer)
 
     return Judges(

@@ -118,11 +118,12 @@ class Compiler:
         lm, teacher, embedder = self._names
         self._embedder = self._load(embedder)
         passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
+        # Before the model is: an embedder that does not fit is said before anything is written.
+        self._judges = open_judges(self._embedder, lambda: self._model, passages, lambda said: self._say(said))
         with ExitStack() as stack:
             calls = stack.enter_context(CallFile(self._journal))
             self._model = stack.enter_context(self._open_model(lm, journal=calls))
             self._teacher = stack.enter_context(self._open_model(teacher, journal=calls)) if teacher else None
-            self._judges = open_judges(self._embedder, self._model, passages, lambda said: self._say(said))
             self._stack = stack.pop_all()
         return self
 

@@ -15,6 +15,7 @@ TORCH_INDEX ?=
 MODEL ?= qwen2.5-coder-0.5b
 COMPILED ?= none
 EMBEDDER := all-minilm-l6-v2
+PARSER := en-core-web-sm
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,7 +41,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 run: install ## Make a small evaluation set from data/samples/, in out/demo/
-	$(BIN)/groundset models pull $(MODEL) $(EMBEDDER) >/dev/null
+	$(BIN)/groundset models pull $(MODEL) $(EMBEDDER) $(PARSER) >/dev/null
 	$(BIN)/groundset generate data/samples --size 8 --lm $(MODEL) --compiled $(COMPILED) --out $(DEMO) || [ $$? -eq 3 ]
 	$(BIN)/groundset export $(DEMO) --format autorag --out $(DEMO)/autorag
 

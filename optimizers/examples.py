@@ -13,9 +13,10 @@ import dspy
 
 from optimizers.heads import FAULTS
 from optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Split
+from programs.answers import opening
 from programs.evidence import plain, sentences
 from programs.evolved import OBJECTIONS, SHORT_WORDS
-from programs.focus import choose_foci, opening
+from programs.focus import choose_foci
 from programs.language import language_of
 from programs.linking import condition_in, link
 from programs.types import Focus

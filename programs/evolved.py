@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import dspy
 
 from programs import steps
+from programs.answers import without_answer
 from programs.deciding import Decision, decide
 from programs.demonstrations import in_language
 from programs.evidence import agreement, answers_agree, answers_instead, lost_words
-from programs.focus import choose_foci, opening, without_answer
+from programs.focus import choose_foci
 from programs.linking import condition_in, describe, link
 from programs.nearest import Select
-from programs.types import Attempt, Draft, Focus, Observer, Outcome, Retrieval, Retriever
+from programs.types import Attempt, Draft, Focus, Observer, Outcome, Parse, Retrieval, Retriever
 from programs.words import content_words, stop_words, tokens
 from programs.work import Work
 
@@ -54,6 +55,7 @@ class Evolved(dspy.Module):
         candidates: int = 2,
         max_rank: int = 5,
         selects: Mapping[str, Select] | None = None,
+        parse: Parse | None = None,
     ) -> None:
         """Compose the steps.
 
@@ -63,6 +65,7 @@ class Evolved(dspy.Module):
             candidates: seed questions drawn for each attempt.
             max_rank: worst accepted rank of the source chunk; 0 records ranks and refuses none.
             selects: what chooses among the demos of a step for each of its inputs, by the step's name.
+            parse: reads the syntax of sentences, so that questions begin as it says.
         """
         super().__init__()
         self.critic = critic
@@ -70,6 +73,7 @@ class Evolved(dspy.Module):
         self.candidates = candidates
         self.max_rank = max_rank
         self.selects = dict(selects or {})
+        self.parse = parse
         for name, predict in {**steps.generators(), **steps.critics()}.items():
             setattr(self, name, predict)
 
@@ -78,13 +82,11 @@ class Evolved(dspy.Module):
         work = Work(attempt, observer)
         if not self._score(work):
             return work.outcome(exhausted=True)
-        foci = self._foci(work)
-        # The second round asks simply about what the first one wanted evolved, so it starts at the front again.
-        first = max(0, attempt.round - 1) * self.candidates
-        drawn = foci[first : first + self.candidates]
-        exhausted = work.attempt.evolution == "simple" and len(foci) <= first + self.candidates
+        drawn, left = self._draw(work)
+        exhausted = work.attempt.evolution == "simple" and not left
         if not drawn:
-            work.refuse("keyphrases", f"no further sentence can carry a {work.attempt.evolution} question")
+            reason = f"no further sentence can carry a {work.attempt.evolution} question"
+            work.refuse("keyphrases", "later: its form gives no question" if left else reason)
             return work.outcome(exhausted=exhausted)
         seed = self._seed(work, drawn)
         if seed is None or attempt.evolution == "simple":
@@ -111,22 +113,32 @@ class Evolved(dspy.Module):
             work.refuse("chunk", reason, probability=decision.probability)
         return decision.good
 
-    def _foci(self, work: Work) -> list[Focus]:
-        """Return what can be asked about; for an evolution, only what it can grow from."""
-        if not self._growing(work, choose_foci(work.passage, work.topic, work.language, ())):
-            return []  # no call is spent on a passage whose dates, amounts and names lead nowhere
-        phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases
-        kept = [phrase for phrase in phrases if phrase in work.passage]
-        foci = self._growing(work, choose_foci(work.passage, work.topic, work.language, kept))
-        work.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(foci)})
-        return foci
+    def _draw(self, work: Work) -> tuple[list[Focus], bool]:
+        """Return the foci of this round, and whether later rounds have more.
+
+        The first page holds only what form and syntax give a question for, so that every chunk is asked what is
+        easy before any is asked what is hard, and no call is spent on key phrases before.
+        """
+        # The second round asks simply about what the first one wanted evolved, so it starts at the front again.
+        page = max(0, work.attempt.round - 1)
+        found = self._growing(work, choose_foci(work.passage, work.topic, work.language, (), self.parse))
+        if page and found:
+            phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases
+            kept = [phrase for phrase in phrases if phrase in work.passage]
+            found = self._growing(work, choose_foci(work.passage, work.topic, work.language, kept, self.parse))
+            work.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
+        easy = [focus for focus in found if focus.opening][: self.candidates]
+        later = [focus for focus in found if focus not in easy]
+        place = (page - 1) * self.candidates
+        drawn = later[place : place + self.candidates] if page else easy
+        return drawn, len(later) > page * self.candidates
 
     def _growing(self, work: Work, foci: list[Focus]) -> list[Focus]:
         match work.attempt.evolution:
             case "conditional":
                 return [focus for focus in foci if condition_in(focus, "", work.language)]
             case "reasoning":
-                return [focus for focus in foci if link(work.passage, work.language, focus, focus.sentence)]
+                return [focus for focus in foci if link(work.passage, work.language, focus, focus.sentence, self.parse)]
             case _:
                 return foci
 
@@ -140,7 +152,7 @@ class Evolved(dspy.Module):
                 topic=work.topic,
                 fact=focus.sentence,
                 answer=focus.answer,
-                opening=opening(focus.answer, work.language),
+                opening=focus.opening,
             )
             question = without_answer(steps.tidy_question(written.question), focus.answer)
             work.say("question", number, {"question": question, **focus.model_dump()})
@@ -267,7 +279,7 @@ class Evolved(dspy.Module):
 
     def _deepen(self, work: Work, seed: Candidate) -> str | None:
         """Return the seed question with a name replaced by what another sentence says of it."""
-        linked = link(work.passage, work.language, seed.focus, seed.question)
+        linked = link(work.passage, work.language, seed.focus, seed.question, self.parse)
         if linked is None:
             work.refuse("reasoning", "no second sentence opens with what the question names", question=seed.question)
             return None

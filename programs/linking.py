@@ -4,8 +4,8 @@ import re
 from typing import NamedTuple
 
 from programs.evidence import sentences
-from programs.types import Focus
-from programs.words import CONTEXT_REFERENCE, stop_words, tokens
+from programs.types import Focus, Parse
+from programs.words import CONTEXT_REFERENCE, loose_pronouns, stop_words, tokens
 
 _NAME = re.compile(r"(?:[^\W\d_a-zß-ÿ][\w’'-]*)(?:(?: (?:of|the|and|von|der|de|du|del|la))* [^\W\d_a-zß-ÿ][\w’'-]*)*")
 _CONDITION: dict[str, str] = {
@@ -25,6 +25,7 @@ _OPENING_PHRASE: dict[str, str] = {
 _CLAUSE_WORDS = range(3, 16)
 _OPENING_WORDS = 7  # a longer stretch before the first comma is the main clause itself
 _PREDICATE_WORDS = range(3, 15)
+_FEWEST_IF_COPULA = 5
 _VERB = (
     r"is|was|are|were|has|had|have|can|could|may|must|will|would|did|does|(?!\w*(?:ings|ness)\b)[a-z]+(?:ed|s)|"
     r"became|began|built|came|fell|found|gave|grew|held|kept|led|left|lost|made|met|ran|rose|sold|spent|stood|took|"
@@ -40,13 +41,14 @@ class Link(NamedTuple):
     predicate: str
 
 
-def link(passage: str, language: str, focus: Focus, question: str) -> Link | None:
+def link(passage: str, language: str, focus: Focus, question: str, parse: Parse | None = None) -> Link | None:
     """Return what ties a name in the question to a second sentence of the passage, the longest name first.
 
     What is said of a name follows it where a sentence opens with it, or in a clause with "who" or "which"
     anywhere. A sentence that opens with "it", "he" or "she" goes with the one before it. What is said must not
     hold the answer, and a sentence that opens with the name must not be the focus. Only English: elsewhere a
-    description that takes a name's place would have to agree with it in gender and case.
+    description that takes a name's place would have to agree with it in gender and case. With a parser, "he" and
+    "she" go with persons and "it" with the rest, and what is said must be a whole predicate.
     """
     if language != "en":
         return None
@@ -58,15 +60,35 @@ def link(passage: str, language: str, focus: Focus, question: str) -> Link | Non
         opens = rf"(?:The )?{re.escape(name)}"
         about_it = False
         for sentence in sentences(passage, language):
-            subject = opens + ("|It|He|She" if about_it else "")
+            subject = opens + (_pronouns(name, question, parse) if about_it else "")
             said = re.match(rf"(?:{subject}) ((?:{_VERB})\b[^,;:()–—]+?)[.,;:]?(?:[,;:–—]|$)", sentence)
             about_it = bool(re.match(subject, sentence))
             if sentence == focus.sentence or focus.answer in sentence:
                 said = None
             said = said or re.search(rf"{re.escape(name)}, (?:who|which) ((?:{_VERB})\b[^,;:()–—]+?)[.,;]", sentence)
-            if said and len(tokens(said[1])) in _PREDICATE_WORDS and focus.answer not in said[1]:
+            if said and focus.answer not in said[1] and _is_whole(said[1], parse):
                 return Link(name, sentence, said[1].strip(" ."))
     return None
+
+
+def _pronouns(name: str, question: str, parse: Parse | None) -> str:
+    """Return what may stand for a name, as alternatives of a pattern."""
+    parsed = parse(question, "en") if parse else None
+    if parsed is None:
+        return "|It|He|She"
+    labels = {entity.label_ for entity in parsed.ents if name in entity.text or entity.text in name}
+    return "|He|She" if labels == {"PERSON"} else "" if "PERSON" in labels else "|It"
+
+
+def _is_whole(predicate: str, parse: Parse | None) -> bool:
+    """Say whether what follows a name says something of it: "is a free" breaks off, "is a browser" tells little."""
+    words = tokens(predicate)
+    if len(words) not in _PREDICATE_WORDS or loose_pronouns(predicate, "en"):
+        return False
+    if words[1] in ("a", "an", "the") and len(words) < _FEWEST_IF_COPULA:
+        return False
+    parsed = parse(f"It {predicate}.", "en") if parse else None
+    return parsed is None or parsed[len(parsed) - 2].pos_ not in ("ADJ", "ADP", "AUX", "CCONJ", "DET", "SCONJ")
 
 
 def describe(question: str, link: Link, kind: str) -> str | None:

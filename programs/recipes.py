@@ -5,7 +5,7 @@ from typing import Any
 
 from programs.evolved import Evolved
 from programs.nearest import Select
-from programs.types import Recipe, Retriever
+from programs.types import Parse, Recipe, Retriever
 
 RECIPES: dict[str, Callable[..., Recipe]] = {"evolved": Evolved}
 
@@ -19,16 +19,17 @@ def build_recipe(
     max_rank: int,
     states: Mapping[str, dict[str, Any]] | None = None,
     selects: Mapping[str, Select] | None = None,
+    parse: Parse | None = None,
 ) -> Recipe:
     """Return a fresh program of the recipe called ``name``, with the compiled states of its steps.
 
-    ``selects`` chooses among the demos of a step for each of its inputs.
+    ``selects`` chooses among the demos of a step for each of its inputs, ``parse`` reads the syntax of sentences.
 
     Raises:
         KeyError: if there is no such recipe.
     """
     program = RECIPES[name](
-        critic=critic, retriever=retriever, candidates=candidates, max_rank=max_rank, selects=selects
+        critic=critic, retriever=retriever, candidates=candidates, max_rank=max_rank, selects=selects, parse=parse
     )
     for step, state in (states or {}).items():
         getattr(program, step).load_state(state)

@@ -64,10 +64,14 @@ class Chunk(_Frozen):
 
 
 class Focus(_Frozen):
-    """What a question is asked about: a sentence of the chunk and the answer span inside it."""
+    """What a question is asked about: a sentence of the chunk and the answer span inside it.
+
+    ``opening`` holds the words that its question begins with, as far as form and syntax give them.
+    """
 
     sentence: str
     answer: str
+    opening: str = ""
 
 
 class StepRecord(_Frozen):
@@ -177,6 +181,14 @@ class Retriever(Protocol):
 
     def rank(self, query: str, relevant: tuple[str, ...]) -> Retrieval:
         """Return the round trip of ``query``: the best rank among the chunks ``relevant``."""
+        ...
+
+
+class Parse(Protocol):
+    """Reads the syntax of sentences."""
+
+    def __call__(self, sentence: str, language: str) -> Any | None:
+        """Return the sentence as a spaCy document, or None for a language that is not known."""
         ...
 
 

@@ -49,6 +49,12 @@ def generate(
         ),
     ] = None,
     embedder: Annotated[str | None, typer.Option(help="The embedding model.", show_default="all-minilm-l6-v2")] = None,
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            help="What reads the syntax of English sentences; none goes without.", show_default="en-core-web-sm"
+        ),
+    ] = None,
     chunker: Annotated[
         ChunkerChoice | None, typer.Option(help="How documents are cut.", show_default="recursive")
     ] = None,
@@ -115,6 +121,7 @@ def generate(
         "critic": critic,
         "compiled": compiled,
         "embedder": embedder,
+        "parser": parser,
         "chunker": chunker,
         "chunk_size": chunk_size,
         "chunk_overlap": chunk_overlap,

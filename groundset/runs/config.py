@@ -37,6 +37,7 @@ class RunConfig(BaseModel):
     critic: str = "head"
     compiled: str = Field(default="shipped", min_length=1)
     embedder: str = Field(default="all-minilm-l6-v2", min_length=1)
+    parser: str = Field(default="en-core-web-sm", min_length=1)
     chunker: ChunkerName = "recursive"
     chunk_size: int | None = Field(default=None, ge=1)
     chunk_overlap: int = Field(default=0, ge=0)

@@ -45,6 +45,7 @@ class _Parts(NamedTuple):
 
     language_model: Any
     embedder: Any
+    parser: Any
     critic: Any
     compiled: Compiled
     corpus: Corpus | None
@@ -145,9 +146,11 @@ def _open_parts(
     from groundset.critics import open_critic as real_open_critic
     from groundset.retrieval.embedder import load_embedder as real_load_embedder
     from groundset.runtime.lms import open_lm as real_open_lm
+    from groundset.runtime.parser import load_parser
 
     open_lm, load_embedder, open_critic = openers
     embedder = (load_embedder or real_load_embedder)(config.embedder)
+    parser = load_parser(config.parser)
     corpus = None if store else _read_corpus(config, embedder, progress, verbose)
     language_model = stack.enter_context(
         (open_lm or real_open_lm)(config.lm, journal=journal, workers=config.workers, verbose=verbose)
@@ -157,9 +160,9 @@ def _open_parts(
     critic = (open_critic or real_open_critic)(
         config.critic, embedder=embedder, language_model=language_model, heads=compiled.heads
     )
-    models = {"lm": language_model, "embedder": embedder}
+    models = {"lm": language_model, "embedder": embedder, "parser": parser}
     named = with_models(identity, **{key: ModelName(model.name, model.sha256) for key, model in models.items()})
-    return _Parts(language_model, embedder, critic, compiled, corpus, {**named, "compiled": compiled.digest})
+    return _Parts(language_model, embedder, parser, critic, compiled, corpus, {**named, "compiled": compiled.digest})
 
 
 def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
@@ -201,6 +204,7 @@ def _create_store(config: RunConfig, out: Path, parts: _Parts, progress: Progres
             "models": {
                 "lm": parts.identity["lm"],
                 "embedder": parts.identity["embedder"],
+                "parser": parts.identity["parser"],
                 "critic": {"name": parts.critic.name, "compiled": parts.critic.compiled},
             },
             "compiled": parts.compiled.record(),
@@ -226,6 +230,7 @@ def _engine(
         max_rank=config.max_rank,
         states=parts.compiled.predictors,
         selects=parts.compiled.selects(encode),
+        parse=parts.parser,
     )
     engine = RunEngine(
         store,

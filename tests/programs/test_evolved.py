@@ -124,11 +124,9 @@ def test_a_good_seed_becomes_a_draft_with_its_trail(make: Make) -> None:
     assert (outcome.draft.question, outcome.draft.answer) == (GOOD, "22 February 2009")
     assert outcome.draft.evolution == "simple"
     assert outcome.draft.probability == 0.9
-    assert [record.step for record in outcome.draft.trail] == [
-        "chunk", "keyphrases", "question", "judge", "answer", "grounding",
-    ]  # fmt: skip
+    assert [record.step for record in outcome.draft.trail] == ["chunk", "question", "judge", "answer", "grounding"]
     assert list(outcome.draft.trail) == seen
-    assert engine.steps == ["keyphrases", "question", "answer"]
+    assert engine.steps == ["question", "answer"]
     assert not outcome.rejects
 
 
@@ -146,7 +144,7 @@ def test_a_refused_question_is_mended_with_feedback_and_judged_again(make: Make)
     )
     assert outcome.draft is not None
     assert outcome.draft.question == GOOD
-    assert engine.steps == ["keyphrases", "question", "feedback", "rewrite", "answer"]
+    assert engine.steps == ["question", "feedback", "rewrite", "answer"]
 
 
 def test_a_question_that_cannot_be_mended_is_refused_once(make: Make) -> None:

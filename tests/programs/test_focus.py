@@ -2,7 +2,8 @@
 
 import pytest
 
-from programs.focus import choose_foci, opening, spans, without_answer
+from programs.answers import opening, spans, without_answer
+from programs.focus import choose_foci
 from programs.linking import condition_in, describe, link
 from programs.types import Focus
 

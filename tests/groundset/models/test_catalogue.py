@@ -9,7 +9,7 @@ from groundset.models.catalogue import CATALOGUE, ConcatenatedWheels, HubSource,
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)
 def test_entries_are_complete(entry):
-    assert entry.licence == "Apache-2.0"
+    assert entry.licence in ("Apache-2.0", "MIT")
     assert entry.note
     assert len({file.path for file in entry.files}) == len(entry.files)
     for file in entry.files:
@@ -29,6 +29,7 @@ def test_hashes_and_sizes_of_the_weights():
         "qwen2.5-coder-1.5b": (1_117_320_768, "cc324af070c2"),
         "smollm2-135m": (98_362_432, "b179c9523d0e"),
         "all-minilm-l6-v2": (90_868_376, "53aa51172d14"),
+        "en-core-web-sm": (319_909, "e0098910535a"),
     }
 
 

@@ -17,7 +17,7 @@ def test_list_is_plain_when_not_a_terminal():
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert lines[0].split() == ["name", "role", "size", "licence", "cached", "note"]
-    assert len(lines) == 5
+    assert len(lines) == 6
     assert "poor questions" in result.output
     assert all(" no " in line for line in lines[1:])
 

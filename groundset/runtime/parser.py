@@ -1,0 +1,55 @@
+"""The syntax of sentences, by a spaCy pipeline of the catalogue."""
+
+import threading
+from typing import Any
+
+from groundset.errors import ModelError, UnknownModelError
+from groundset.models.catalogue import CATALOGUE, near_matches
+from groundset.models.progress import PullProgress
+from groundset.models.pull import pull
+
+NONE = "none"
+
+
+class Parser:
+    """A loaded pipeline; safe to share between threads.
+
+    Attributes:
+        name: what named it; ``none`` if nothing is parsed.
+        sha256: the hash of its weights, None without any.
+    """
+
+    def __init__(self, name: str, sha256: str | None, pipeline: Any | None) -> None:
+        """Wrap a spaCy pipeline, or None for a parser that knows no language."""
+        self.name = name
+        self.sha256 = sha256
+        self._pipeline = pipeline
+        self._lock = threading.Lock()
+
+    def __call__(self, sentence: str, language: str) -> Any | None:
+        """Return the sentence as a spaCy document, or None for a language that is not known."""
+        if self._pipeline is None or language != self._pipeline.lang:
+            return None
+        with self._lock:
+            return self._pipeline(sentence)
+
+
+def load_parser(name: str, *, progress: PullProgress | None = None) -> Parser:
+    """Load the parser that a name of the catalogue stands for, pulled if it is missing; ``none`` parses nothing.
+
+    Raises:
+        UnknownModelError: there is no such parser.
+        ModelError: its files cannot be loaded.
+    """
+    if name == NONE:
+        return Parser(NONE, None, None)
+    entry = CATALOGUE.get(name)
+    if entry is None or entry.role != "parser":
+        what = f"is a {entry.role}, not a parser." if entry else f"is no parser{near_matches(name)}"
+        raise UnknownModelError(f"{name} {what} `groundset models list` shows them; `none` goes without.")
+    import spacy
+
+    try:
+        return Parser(name, entry.sha256, spacy.load(pull(name, progress=progress)))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"Parser {name} cannot be loaded: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,189 @@
+"""What a parsed English sentence can be asked, and the words that the question is made of.
+
+Small models write a good sentence but choose the wrong question word, or two verbs, in every second question. So the
+order of words is read off the syntax: question word, auxiliary, subject, verb, and what else the clause says. After
+Heilman and Smith, "Good Question! Statistical Ranking for Question Generation" (2010): many candidates by rule, then
+a critic that chooses.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from programs.answers import opening, spans
+from programs.syntax import TIMES, Clause, Verb, clauses, label_of, path_to, rest_of, subject_of, text_of, verb_of
+from programs.words import CONTEXT_REFERENCE, loose_pronouns
+
+_OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
+_AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
+_PLACES = frozenset({"GPE", "LOC", "FAC"})
+_BY_LABEL = {"PERSON": "Who", "ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
+_THINGS = frozenset({"PRODUCT", "WORK_OF_ART", "FAC", "LAW", "EVENT"})
+_MONTHS = (
+    "January|February|March|April|May|June|July|August|September|October|November|December|spring|summer|autumn|winter"
+)
+_TITLE = r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
+_MANY = r"How many (?:hundred|thousand|million|billion)"
+_WORDS = range(5, 31)
+_MOST_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
+
+
+class Askable(NamedTuple):
+    """An answer, the question for it as far as the sentence gives its words, and how promising it is."""
+
+    answer: str
+    opening: str
+    worth: float
+
+
+def askable(sentence: Any, title: str) -> list[Askable]:
+    """Return what a parsed sentence can be asked, the most promising first.
+
+    Args:
+        sentence: a spaCy document of one English sentence, with tags, dependencies and entities.
+        title: title of the document, which stands in for a bare noun such as "the museum".
+    """
+    known = set(title.casefold().split())
+    found: dict[str, Askable] = {}
+    for answer in _answers(sentence):
+        words = answer.casefold().split()
+        if not 0 < len(words) < 10 or known.issuperset(words) or re.fullmatch(r"\d{1,3}", answer):
+            continue
+        asked = _ask(sentence, answer, title)
+        if asked is not None and _sound(asked) and not any(asked.answer in other for other in found):
+            found[asked.answer] = asked
+    return sorted(found.values(), key=lambda asked: (-asked.worth, asked.answer))
+
+
+def _answers(sentence: Any) -> Iterator[str]:
+    """Yield dates, amounts, names and objects; a bare number goes with the noun that it counts."""
+    objects = [chunk for chunk in sentence.noun_chunks if chunk.root.dep_ == "dobj" and chunk.root.pos_ != "PRON"]
+    counted = []
+    for entity in sentence.ents:
+        noun = entity.root.head
+        if entity.label_ == "CARDINAL" and entity.root.dep_ == "nummod" and noun.i == entity.end:
+            counted.append(sentence[entity.start : noun.i + 1].text)
+    entities = [entity.text for entity in sentence.ents if entity.label_ != "ORDINAL"]
+    bare = r"^(?:about|some|nearly|almost|only|over|around|the|an?) "
+    seen = (*spans(sentence.text), *counted, *entities, *(chunk.text for chunk in objects))
+    yield from dict.fromkeys(re.sub(bare, "", text, flags=re.IGNORECASE) for text in seen)
+
+
+def _sound(asked: Askable) -> bool:
+    text = asked.opening
+    return (
+        len(text.split()) in _WORDS
+        and not CONTEXT_REFERENCE.search(text)
+        and not loose_pronouns(text, "en")
+        and not re.search(r"[()\[\]]", text)
+        and asked.answer.casefold() not in text.casefold()
+    )
+
+
+def _ask(sentence: Any, answer: str, title: str) -> Askable | None:
+    start = sentence.text.find(answer)
+    span = sentence.char_span(start, start + len(answer), alignment_mode="strict") if start >= 0 else None
+    if span is None:
+        return None
+    for clause in clauses(sentence):
+        path = path_to(span.root, clause.verb)
+        verb = verb_of(clause.verb)
+        if verb is None or not path or any(token.pos_ in ("VERB", "AUX") for token in path):
+            continue
+        if path[-1].i == clause.subject.i:
+            asked = _of_subject(clause, verb, span, path, answer)
+        else:
+            asked = _of_rest(clause, verb, span, path, answer, title)
+        if asked is None:
+            return None
+        words, worth = asked
+        return Askable(answer, re.sub(r"\s*\([^()]*\)", "", " ".join(words.split())), worth)
+    return None
+
+
+def _of_subject(clause: Clause, verb: Verb, span: Any, path: list[Any], answer: str) -> tuple[str, float] | None:
+    """Ask for the subject: "Who registered mozilla.org"."""
+    within = len(path) == 1 or (len(path) == 2 and path[0].dep_ in _OF_NUMBERS)
+    extra = sum(1 for _ in clause.subject.subtree) - len(span)
+    label = label_of(span)
+    if not within or extra > _MOST_TITLE_WORDS or label in TIMES:
+        return None
+    word = _form(span, answer) or _asks_for(span, label, answer)
+    if clause.verb.lemma_ == "be" and word != "Who":
+        return None
+    if not word or word == "What percentage" or re.match(_MANY, word):
+        return None
+    worth = 1.7 if word == "Who" else 1.0
+    return f"{word} {verb.declarative} {rest_of(clause, -1)}", worth
+
+
+def _of_rest(
+    clause: Clause, verb: Verb, span: Any, path: list[Any], answer: str, title: str
+) -> tuple[str, float] | None:
+    """Ask for an object, a time, a place or an amount: "In which year did Mozilla promote Brendan Eich"."""
+    subject, top, label, form = subject_of(clause.subject, title), path[-1], label_of(span), _form(span, answer)
+    if not subject or (top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod")):
+        return None
+    said = f"{verb.auxiliary} {subject} {verb.rest} {rest_of(clause, top.i)}"
+    dependencies = [token.dep_ for token in path]
+    of_time = label in TIMES or form in ("In which year", "On what date")
+    if of_time:
+        word = _asks_when(span, top, dependencies, form, answer)
+        return (f"{word} {said}", 1.6) if word else None
+    counts = len(path) == 2 and dependencies[0] in _OF_NUMBERS
+    if dependencies[-1] in ("dobj", "attr") and (len(path) == 1 or counts):
+        return _of_object(span, top, said, label, form)
+    if dependencies == ["pobj", "prep"] and label in _PLACES and top.text.casefold() in ("in", "at", "to", "into"):
+        return f"Where {said}", 1.3
+    return None
+
+
+def _of_object(span: Any, top: Any, said: str, label: str, form: str) -> tuple[str, float] | None:
+    if form:
+        of_what = text_of(token for token in top.subtree if token.i >= span.end and token.i > top.i)
+        if form == "What percentage" or re.match(_MANY, form):
+            return None
+        return (f"{form} {of_what} {said}" if of_what.startswith("of ") else f"{form} {said}"), 1.5
+    answered = range(span.start, span.end)
+    extra = [token for token in top.subtree if token.dep_ not in ("det", "punct") and token.i not in answered]
+    if top.dep_ == "attr" or label in _AMOUNTS or len(extra) > 1 or not _tells(span):
+        return None  # "What is X" asks for anything
+    return f"{'Who' if label == 'PERSON' else 'What'} {said}", 0.9
+
+
+def _asks_when(span: Any, top: Any, dependencies: list[str], form: str, answer: str) -> str:
+    """Return the words that ask for a point in time; nothing for a period or one of several times."""
+    allowed = {"pobj", "prep", "npadvmod", *_OF_NUMBERS}
+    if not allowed.issuperset(dependencies) or len(dependencies) > 2 or dependencies[-1] not in ("prep", "npadvmod"):
+        return ""
+    if top.dep_ == "prep" and top.text.casefold() not in ("in", "on", "at", "during"):
+        return ""
+    after = span.doc[span.end].text.casefold() if span.end < len(span.doc) else ""
+    if after in ("to", "until", "and", "or", "–", "-") or any(child.dep_ == "conj" for child in span.root.children):
+        return ""
+    if form in ("In which year", "On what date"):
+        return form
+    if re.search(rf"\b\d{{4}}\b|century|{_MONTHS}", answer):
+        return "When"
+    return "At what time" if re.fullmatch(r"\d{1,2}[:.]\d\d(?: ?[ap]\.?m\.?)?", answer) else ""
+
+
+def _asks_for(span: Any, label: str, answer: str) -> str:
+    if re.match(_TITLE, answer) or (label == "PERSON" and len(answer.split()) > 1):
+        return "Who"
+    if label in _AMOUNTS or label == "PERSON":
+        return ""
+    if label in _BY_LABEL:
+        return _BY_LABEL[label]
+    return "What" if label in _THINGS or (span.root.pos_ != "PROPN" and _tells(span)) else ""
+
+
+def _tells(span: Any) -> bool:
+    """Say whether a thing has more than one common noun for a name: hardly anything else is an answer."""
+    return sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in span) > 1
+
+
+def _form(span: Any, answer: str) -> str:
+    """Return the question words that the answer's form gives; a number in words counts the noun after it."""
+    counts = len(span) > 1 and span[-1].tag_ == "NNS" and all(token.pos_ == "NUM" for token in span[:-1])
+    return opening(answer, "en") or (f"How many {span[-1].text}" if counts else "")

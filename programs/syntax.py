@@ -1,0 +1,136 @@
+"""Reading a parsed sentence: its clauses, their verbs and subjects, and the text of their parts.
+
+Sentences and tokens are spaCy's, with the labels of its English pipelines (Penn Treebank tags, ClearNLP dependencies,
+OntoNotes entities).
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+TIMES = frozenset({"DATE", "TIME"})
+_SUBJECTS = frozenset({"nsubj", "nsubjpass"})
+_ASIDES = frozenset({"relcl", "appos", "acl", "advcl"})
+_LEFT_OUT = frozenset(
+    {*_SUBJECTS, "aux", "auxpass", "neg", "punct", "cc", "conj", "prt", "mark", "advmod", "advcl", "parataxis", "expl"}
+)
+_DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
+_MOST_SUBJECT_WORDS = 14
+
+
+class Verb(NamedTuple):
+    """A verb as a question has it, in two parts around the subject, and as a statement has it."""
+
+    auxiliary: str
+    rest: str
+    declarative: str
+
+
+class Clause(NamedTuple):
+    """A clause: the token of its verb and the one at the head of its subject."""
+
+    verb: Any
+    subject: Any
+
+
+def clauses(sentence: Any) -> Iterator[Clause]:
+    """Yield the main clause and those joined to it; one without a subject of its own has the first one's."""
+    roots = [token for token in sentence if token.dep_ == "ROOT"]
+    first, todo = None, roots if len(roots) == 1 else []
+    while todo:
+        verb = todo.pop(0)
+        own = [child for child in verb.children if child.dep_ in _SUBJECTS and child.i < verb.i]
+        if verb.pos_ not in ("VERB", "AUX") or len(own) > 1 or not (own or first):
+            return
+        subject = own[0] if own else first
+        first = first or subject
+        if own or verb.tag_ in _DO:  # "was sold and moved": the second verb borrows its auxiliary, so it is left out
+            yield Clause(verb, subject)
+        todo += [child for child in verb.children if child.dep_ == "conj"]
+
+
+def path_to(token: Any, verb: Any) -> list[Any] | None:
+    """Return the tokens from one up to below a verb; None if it does not depend on the verb."""
+    found = []
+    while token.i != verb.i:
+        found.append(token)
+        if token.head.i == token.i:
+            return None
+        token = token.head
+    return found
+
+
+def verb_of(verb: Any) -> Verb | None:
+    """Return the parts of a finite verb with its auxiliaries; None where they do not tell how to ask."""
+    auxiliaries = [child for child in verb.children if child.dep_ in ("aux", "auxpass") and child.i < verb.i]
+    negated = any(child.dep_ == "neg" for child in verb.children)
+    particle = "".join(f" {child.text}" for child in verb.children if _is_particle(child, verb))
+    if auxiliaries:
+        first, *others = (token.text.lower() for token in auxiliaries)
+        rest = " ".join([*(["not"] if negated else []), *others, verb.text]) + particle
+        return Verb(first, rest, f"{first} {rest}")
+    if negated or verb.tag_ not in _DO:
+        return None
+    if verb.lemma_ == "be":
+        return Verb(verb.text.lower(), "", verb.text.lower())
+    return Verb(_DO[verb.tag_], verb.lemma_ + particle, verb.text + particle)
+
+
+def _is_particle(token: Any, verb: Any) -> bool:
+    """Say whether a token belongs to the verb before it ("took over"), and not to a date ("broke on 12 February")."""
+    times = {each.i for entity in token.doc.ents if entity.label_ in TIMES for each in entity}
+    return bool(token.dep_ == "prt" and token.i == verb.i + 1 and token.i + 1 not in times)
+
+
+def subject_of(subject: Any, title: str) -> str:
+    """Return the words of a subject, the title for a bare noun that is part of it; nothing for a pronoun."""
+    if subject.pos_ == "PRON":
+        return ""
+    tokens = _without_asides(subject)
+    text = text_of(tokens)
+    if len(tokens) > _MOST_SUBJECT_WORDS:
+        return ""
+    if tokens[0].i == 0 and tokens[0].pos_ != "PROPN" and not tokens[0].text[1:].isupper():
+        text = text[:1].lower() + text[1:]
+    noun = re.fullmatch(r"the ([a-z]+)", text)
+    stands_for = noun and ":" not in title and noun[1] in title.casefold().split() and len(title.split()) < 7
+    return title if stands_for else text
+
+
+def rest_of(clause: Clause, answered: int) -> str:
+    """Return what the clause says beside subject, verb and the phrase at ``answered``, which is asked for."""
+    before, after = [], []
+    for child in clause.verb.children:
+        if child.i == answered or child.dep_ in _LEFT_OUT:
+            continue
+        text = text_of(_without_asides(child))
+        if child.i > clause.verb.i:
+            after.append(text)
+        elif child.dep_ in ("prep", "npadvmod"):
+            before.append(text[:1].lower() + text[1:] if child.dep_ == "prep" else text)
+    return " ".join([*after, *before])
+
+
+def _without_asides(head: Any) -> list[Any]:
+    """Return the tokens under a head, without what commas or brackets set off."""
+    dropped: set[int] = set()
+    for token in head.subtree:
+        if token.dep_ in _ASIDES and token.i > head.i:
+            inner = [each.i for each in token.subtree]
+            before, after = head.doc[inner[0] - 1], head.doc[min(inner[-1] + 1, len(head.doc) - 1)]
+            opens = before.text in (",", "(") or (before.text in ("–", "—") and head.doc[before.i - 1].whitespace_)
+            closes = after.i > head.right_edge.i or (after.is_punct and after.text != ":")
+            if opens and closes:
+                dropped.update((before.i, *inner))
+    return [token for token in head.subtree if token.i not in dropped]
+
+
+def text_of(tokens: Iterable[Any]) -> str:
+    """Return tokens as running text, without the signs around it."""
+    joined = " ".join("".join(token.text_with_ws for token in tokens).split())
+    return re.sub(r"\s+([,.;)’'])", r"\1", joined).strip(" ,;.–—")
+
+
+def label_of(span: Any) -> str:
+    """Return what kind of name, time or amount a span is part of; nothing if it is none."""
+    return next((entity.label_ for entity in span.doc.ents if entity.start <= span.root.i < entity.end), "")

@@ -1,0 +1,96 @@
+"""What a sentence can be asked by its syntax, with the real parser."""
+
+import pytest
+
+from groundset.runtime.parser import Parser, load_parser
+from programs.askable import askable
+from programs.focus import choose_foci
+
+
+@pytest.fixture(scope="module")
+def parser() -> Parser:
+    return load_parser("en-core-web-sm")
+
+
+def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
+    return {asked.answer: asked.opening for asked in askable(parser(sentence, "en"), title)}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer", "opening"),
+    [
+        (
+            "Ultrasonic testing, which would have revealed the crack, was dropped from the inspection plan in 2009.",
+            "2009",
+            "In which year was ultrasonic testing dropped from the inspection plan",
+        ),
+        (
+            "Marrow Sound Navigation Ltd took over the Tollvik ferry on 1 January 1974, after its owner went bankrupt.",
+            "1 January 1974",
+            "On what date did Marrow Sound Navigation Ltd take over the Tollvik ferry",
+        ),
+        (
+            "Gate 3 broke on 12 February 2016 and released 300,000 litres of water into the river.",
+            "300,000 litres",
+            "How many litres of water did Gate 3 release into the river",
+        ),
+        (
+            "Councillor Stannard objected that the shops of the street depend on short visits by car.",
+            "Councillor Stannard",
+            "Who objected that the shops of the street depend on short visits by car",
+        ),
+        (
+            "The Petrel of Henn could carry 90 passengers and four motor cars.",
+            "90 passengers",
+            "How many passengers could the Petrel of Henn carry",
+        ),
+        (
+            "A road tunnel under the sound has been proposed in 2021.",
+            "2021",
+            "In which year has a road tunnel under the sound been proposed",
+        ),
+    ],
+)
+def test_a_question_begins_with_the_words_of_its_sentence(
+    parser: Parser, sentence: str, answer: str, opening: str
+) -> None:
+    assert openings(parser, sentence)[answer] == opening
+
+
+def test_a_bare_noun_gives_way_to_the_title_that_holds_it(parser: Parser) -> None:
+    found = openings(parser, "The museum was founded in 1962 by a dentist.", "Museum of Small Clocks")
+    assert found["1962"] == "In which year was Museum of Small Clocks founded by a dentist"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It was founded in 1962 by a dentist from the town.",  # what "it" is stands elsewhere
+        "The festival was cancelled from 1914 to 1918.",  # one end of a period is no answer
+        "If the lamp stays lit, rinse the filter.",  # there is no subject
+        "A list of 40 clocks.",  # nor a verb
+    ],
+)
+def test_what_its_syntax_does_not_settle_is_not_asked(parser: Parser, sentence: str) -> None:
+    assert not openings(parser, sentence)
+
+
+def test_one_of_two_times_and_a_part_of_a_name_are_no_answers(parser: Parser) -> None:
+    assert set(openings(parser, "Gate 3 was inspected by eye in 2012 and 2014.")) == {"Gate 3"}
+
+
+def test_what_syntax_gives_comes_before_what_form_gives(parser: Parser) -> None:
+    passage = (
+        "The council, which had met in 1911, wished for a bridge that no flood of the Lowen would carry away. "
+        "The Lowen harbour bridge was opened in 1931 after nine years of work."
+    )
+    foci = choose_foci(passage, "Lowen harbour", "en", (), parser)
+    assert foci[0].opening == "In which year was the Lowen harbour bridge opened after nine years of work"
+    assert [focus.opening for focus in foci if focus.answer == "1911"] == ["In which year"]
+    without = choose_foci(passage, "Lowen harbour", "en", ())
+    assert {focus.opening for focus in without if focus.answer == "1931"} == {"In which year"}
+
+
+def test_other_languages_are_left_alone(parser: Parser) -> None:
+    assert parser("Die Brücke wurde 1931 eröffnet.", "de") is None
+    assert load_parser("none")("The bridge was opened in 1931.", "en") is None

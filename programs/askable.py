@@ -24,16 +24,21 @@ _MONTHS = (
 )
 _TITLE = r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
 _MANY = r"How many (?:hundred|thousand|million|billion)"
+_LOOSE = frozenset({"no", "same", "such", "other", "another", "own", "few", "many", "more", "several"})
 _WORDS = range(5, 31)
 _MOST_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
 
 
 class Askable(NamedTuple):
-    """An answer, the question for it as far as the sentence gives its words, and how promising it is."""
+    """An answer, the question for it as far as the sentence gives its words, and how promising it is.
+
+    ``named`` says whether the question holds a proper name; most that hold none do not say what they ask about.
+    """
 
     answer: str
     opening: str
     worth: float
+    named: bool
 
 
 def askable(sentence: Any, title: str) -> list[Askable]:
@@ -57,7 +62,11 @@ def askable(sentence: Any, title: str) -> list[Askable]:
 
 def _answers(sentence: Any) -> Iterator[str]:
     """Yield dates, amounts, names and objects; a bare number goes with the noun that it counts."""
-    objects = [chunk for chunk in sentence.noun_chunks if chunk.root.dep_ == "dobj" and chunk.root.pos_ != "PRON"]
+    objects = [
+        chunk
+        for chunk in sentence.noun_chunks
+        if chunk.root.dep_ == "dobj" and not any(token.pos_ == "PRON" or token.lower_ in _LOOSE for token in chunk)
+    ]
     counted = []
     for entity in sentence.ents:
         noun = entity.root.head
@@ -97,7 +106,8 @@ def _ask(sentence: Any, answer: str, title: str) -> Askable | None:
         if asked is None:
             return None
         words, worth = asked
-        return Askable(answer, re.sub(r"\s*\([^()]*\)", "", " ".join(words.split())), worth)
+        text = re.sub(r"\s*\([^()]*\)", "", " ".join(words.split()))
+        return Askable(answer, text, worth, _is_named(text, sentence))
     return None
 
 
@@ -114,7 +124,8 @@ def _of_subject(clause: Clause, verb: Verb, span: Any, path: list[Any], answer: 
     if not word or word == "What percentage" or re.match(_MANY, word):
         return None
     worth = 1.7 if word == "Who" else 1.0
-    return f"{word} {verb.declarative} {rest_of(clause, -1)}", worth
+    rest = rest_of(clause, -1)
+    return (f"{word} {verb.declarative} {rest}", worth) if rest else None
 
 
 def _of_rest(
@@ -141,12 +152,14 @@ def _of_rest(
 def _of_object(span: Any, top: Any, said: str, label: str, form: str) -> tuple[str, float] | None:
     if form:
         of_what = text_of(token for token in top.subtree if token.i >= span.end and token.i > top.i)
-        if form == "What percentage" or re.match(_MANY, form):
+        others = any(child.dep_ in ("dobj", "attr") and child.i != top.i for child in top.head.children)
+        if others or form == "What percentage" or re.match(_MANY, form) or (top.dep_ == "attr" and form != "How much"):
             return None
         return (f"{form} {of_what} {said}" if of_what.startswith("of ") else f"{form} {said}"), 1.5
     answered = range(span.start, span.end)
     extra = [token for token in top.subtree if token.dep_ not in ("det", "punct") and token.i not in answered]
-    if top.dep_ == "attr" or label in _AMOUNTS or len(extra) > 1 or not _tells(span):
+    joined = any(child.dep_ == "conj" for child in top.children)
+    if joined or top.dep_ == "attr" or label in _AMOUNTS or len(extra) > 1 or not _tells(span):
         return None  # "What is X" asks for anything
     return f"{'Who' if label == 'PERSON' else 'What'} {said}", 0.9
 
@@ -173,14 +186,19 @@ def _asks_for(span: Any, label: str, answer: str) -> str:
         return "Who"
     if label in _AMOUNTS or label == "PERSON":
         return ""
-    if label in _BY_LABEL:
-        return _BY_LABEL[label]
+    if label in _BY_LABEL:  # a single word is too often no organization at all
+        return _BY_LABEL[label] if len(answer.split()) > 1 or label != "ORG" else ""
     return "What" if label in _THINGS or (span.root.pos_ != "PROPN" and _tells(span)) else ""
 
 
 def _tells(span: Any) -> bool:
     """Say whether a thing has more than one common noun for a name: hardly anything else is an answer."""
     return sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in span) > 1
+
+
+def _is_named(text: str, sentence: Any) -> bool:
+    words = set(text.split())
+    return any(token.pos_ == "PROPN" and token.text in words and token.text[:1].isupper() for token in sentence)
 
 
 def _form(span: Any, answer: str) -> str:

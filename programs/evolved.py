@@ -10,11 +10,11 @@ from programs.answers import without_answer
 from programs.deciding import Decision, decide
 from programs.demonstrations import in_language
 from programs.evidence import agreement, answers_agree, answers_instead, lost_words
-from programs.focus import choose_foci
+from programs.focus import choose_foci, is_whole
 from programs.linking import condition_in, describe, link
 from programs.nearest import Select
 from programs.types import Attempt, Draft, Focus, Observer, Outcome, Parse, Retrieval, Retriever
-from programs.words import content_words, stop_words, tokens
+from programs.words import content_words, has_words, stop_words, tokens
 from programs.work import Work
 
 REWRITE_ROUNDS = 1
@@ -86,7 +86,7 @@ class Evolved(dspy.Module):
         exhausted = work.attempt.evolution == "simple" and not left
         if not drawn:
             reason = f"no further sentence can carry a {work.attempt.evolution} question"
-            work.refuse("keyphrases", "later: its form gives no question" if left else reason)
+            work.refuse("keyphrases", "for a later round: nothing is easy to ask" if left else reason)
             return work.outcome(exhausted=exhausted)
         seed = self._seed(work, drawn)
         if seed is None or attempt.evolution == "simple":
@@ -116,8 +116,8 @@ class Evolved(dspy.Module):
     def _draw(self, work: Work) -> tuple[list[Focus], bool]:
         """Return the foci of this round, and whether later rounds have more.
 
-        The first page holds only what form and syntax give a question for, so that every chunk is asked what is
-        easy before any is asked what is hard, and no call is spent on key phrases before.
+        The first page holds only what is easy, so that every chunk is asked what is easy before any is asked what
+        is hard, and no call is spent on key phrases before.
         """
         # The second round asks simply about what the first one wanted evolved, so it starts at the front again.
         page = max(0, work.attempt.round - 1)
@@ -127,7 +127,7 @@ class Evolved(dspy.Module):
             kept = [phrase for phrase in phrases if phrase in work.passage]
             found = self._growing(work, choose_foci(work.passage, work.topic, work.language, kept, self.parse))
             work.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
-        easy = [focus for focus in found if focus.opening][: self.candidates]
+        easy = [focus for focus in found if focus.easy][: self.candidates]
         later = [focus for focus in found if focus not in easy]
         place = (page - 1) * self.candidates
         drawn = later[place : place + self.candidates] if page else easy
@@ -155,6 +155,8 @@ class Evolved(dspy.Module):
                 opening=focus.opening,
             )
             question = without_answer(steps.tidy_question(written.question), focus.answer)
+            if is_whole(focus) and has_words(question, focus.answer):
+                question = f"{focus.opening}?"  # the model put back what the words of the sentence leave open
             work.say("question", number, {"question": question, **focus.model_dump()})
             judged.append(self._judge(work, number, focus, question))
         if not any(candidate.decision.good for candidate in judged):
@@ -194,8 +196,8 @@ class Evolved(dspy.Module):
         """Rewrite a refused question with feedback, a bounded number of rounds, unless it is too far from good."""
         candidate = refused
         for _ in range(REWRITE_ROUNDS):
-            if candidate.decision.probability < MENDABLE:
-                break
+            if candidate.decision.probability < MENDABLE or is_whole(candidate.focus):
+                break  # a question in the sentence's own words is not mended by a small model: 0 of 13
             common = {"topic": work.topic, "fact": candidate.focus.sentence, "question": candidate.question}
             objection = OBJECTIONS[candidate.decision.weakest]
             feedback = self._write("feedback", work, **common, objection=objection).feedback

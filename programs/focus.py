@@ -14,6 +14,7 @@ _MAX_ANSWER_WORDS = 10
 _ANSWERS_EACH = 3
 _KEYPHRASE_BONUS = 1.1
 _REPEAT_COST = 2.0
+_MOST_QUESTION_WORDS = 4
 
 
 def _sentence_worth(sentence: str, topic: str, language: str) -> float:
@@ -46,21 +47,21 @@ def choose_foci(
 ) -> list[Focus]:
     """Return every usable focus of a passage, the most promising first, no sentence twice before each came once.
 
-    What the syntax of a sentence gives a question for comes first. The other answers are key phrases that stand
-    in a sentence word for word, then dates, amounts and names.
+    What the syntax of a sentence gives a question with a name for is easy and comes first; where there is no
+    syntax, it is what the form of the answer gives question words for. Answers beside these are key phrases that
+    stand in a sentence word for word, then dates, amounts and names.
     """
     title = topic.split(" > ")[0]
-    ready: list[tuple[float, Focus]] = []
-    others: list[tuple[float, Focus]] = []
+    found: list[tuple[float, Focus]] = []
     for sentence in sentences(passage, language):
         worth = _sentence_worth(sentence, topic, language)
         if not worth:
             continue
         parsed = parse(sentence, language) if parse else None
         asked = askable(parsed, title) if parsed is not None else []
-        for place, (answer, begins, value) in enumerate(asked[:_ANSWERS_EACH]):
-            focus = Focus(sentence=sentence, answer=answer, opening=begins)
-            ready.append((worth * value - _REPEAT_COST * place, focus))
+        for place, each in enumerate(asked[:_ANSWERS_EACH]):
+            focus = Focus(sentence=sentence, answer=each.answer, opening=each.opening, easy=each.named)
+            found.append((worth * each.worth - _REPEAT_COST * place, focus))
         answers: dict[str, float] = {}
         for phrase in keyphrases:
             if re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", sentence):
@@ -71,6 +72,12 @@ def choose_foci(
         known = {each.answer for each in asked}
         best = sorted((a for a in answers.items() if a[1] > 0 and a[0] not in known), key=lambda a: (-a[1], a[0]))
         for place, (answer, value) in enumerate(best[:_ANSWERS_EACH]):
-            focus = Focus(sentence=sentence, answer=answer, opening=opening(answer, language))
-            others.append((worth * value - _REPEAT_COST * place, focus))
-    return [focus for found in (ready, others) for _, focus in sorted(found, key=lambda item: -item[0])]
+            begins = opening(answer, language)
+            focus = Focus(sentence=sentence, answer=answer, opening=begins, easy=bool(begins) and parsed is None)
+            found.append((worth * value - _REPEAT_COST * place, focus))
+    return [focus for _, focus in sorted(found, key=lambda item: (not item[1].easy, -item[0]))]
+
+
+def is_whole(focus: Focus) -> bool:
+    """Say whether the opening of a focus is a question but for its mark, and not only question words."""
+    return len(tokens(focus.opening)) > _MOST_QUESTION_WORDS

@@ -15,6 +15,7 @@ _LEFT_OUT = frozenset(
     {*_SUBJECTS, "aux", "auxpass", "neg", "punct", "cc", "conj", "prt", "mark", "advmod", "advcl", "parataxis", "expl"}
 )
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
+_NEARLY_NOT = frozenset({"seldom", "rarely", "hardly", "barely", "scarcely", "never", "nearly", "almost"})
 _MOST_SUBJECT_WORDS = 14
 
 
@@ -65,6 +66,8 @@ def verb_of(verb: Any) -> Verb | None:
     auxiliaries = [child for child in verb.children if child.dep_ in ("aux", "auxpass") and child.i < verb.i]
     negated = any(child.dep_ == "neg" for child in verb.children)
     particle = "".join(f" {child.text}" for child in verb.children if _is_particle(child, verb))
+    if any(child.lower_ in _NEARLY_NOT for child in verb.children):
+        return None
     if auxiliaries:
         first, *others = (token.text.lower() for token in auxiliaries)
         rest = " ".join([*(["not"] if negated else []), *others, verb.text]) + particle

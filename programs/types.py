@@ -66,12 +66,14 @@ class Chunk(_Frozen):
 class Focus(_Frozen):
     """What a question is asked about: a sentence of the chunk and the answer span inside it.
 
-    ``opening`` holds the words that its question begins with, as far as form and syntax give them.
+    ``opening`` holds the words that its question begins with, as far as form and syntax give them; ``easy`` says
+    whether they make a question that is likely to be good.
     """
 
     sentence: str
     answer: str
     opening: str = ""
+    easy: bool = False
 
 
 class StepRecord(_Frozen):

@@ -8,8 +8,9 @@ import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
 from groundset.runtime.adapter import PlainTextAdapter
+from groundset.runtime.parser import load_parser
 from programs.recipes import RECIPES, build_recipe
-from programs.types import Attempt, Chunk, Evolution, Outcome, Retrieval, StepRecord
+from programs.types import Attempt, Chunk, Evolution, Outcome, Parse, Retrieval, StepRecord
 
 TEXT = (
     "The Henn Lady carries 36 cars and was built at the Lodrin yard in 2004. "
@@ -94,6 +95,7 @@ def make() -> Make:
         max_rank: int = 5,
         candidates: int = 1,
         round: int = 0,
+        parse: Parse | None = None,
     ) -> tuple[Outcome, ScriptedEngine, list[StepRecord]]:
         engine = ScriptedEngine(
             {"keyphrases": "22 February 2009", "question": GOOD, "answer": "22 February 2009", **script}
@@ -105,6 +107,7 @@ def make() -> Make:
             retriever=FixedRetriever(rank),
             candidates=candidates,
             max_rank=max_rank,
+            parse=parse,
         )
         seen: list[StepRecord] = []
         attempt = Attempt(number=0, chunk=CHUNK, evolution=evolution, round=round)
@@ -281,3 +284,27 @@ def test_every_step_is_a_bare_predictor_of_the_program() -> None:
         names = {step for step, _ in recipe.named_predictors()}  # type: ignore[attr-defined]
         assert {"chunk", "judge", "same", "grounding", *STEPS.values()} == names
         assert recipe.dump_state()["question"]["demos"]  # type: ignore[attr-defined]
+
+
+def test_a_question_that_holds_its_answer_gives_way_to_the_words_of_the_sentence(make: Make) -> None:
+    script: Script = {"question": "Who was the Henn Lady?", "answer": "the Henn Lady"}
+    outcome, _, _ = make(script, parse=load_parser("en-core-web-sm"))
+    assert outcome.draft is not None
+    assert outcome.draft.question == "Who struck the Grey Widow on 22 February 2009?"
+
+
+def test_a_question_in_the_words_of_its_sentence_is_not_mended(make: Make) -> None:
+    outcome, engine, _ = make({}, bad=lambda name, inputs: name == "clear", parse=load_parser("en-core-web-sm"))
+    assert outcome.draft is None
+    assert engine.steps == ["question"]
+
+
+def test_the_first_round_asks_only_what_is_easy(make: Make) -> None:
+    parse = load_parser("en-core-web-sm")
+    first, engine, _ = make({}, parse=lambda sentence, language: parse("It rained.", language))
+    assert (first.draft, engine.steps) == (None, [])
+    assert reasons(first) == [("keyphrases", "for a later round")]
+    assert not first.exhausted
+    later, engine, _ = make({}, round=2, parse=lambda sentence, language: parse("It rained.", language))
+    assert engine.steps == ["keyphrases", "question", "answer"]
+    assert later.draft is not None

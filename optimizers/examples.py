@@ -19,7 +19,7 @@ from programs.evolved import OBJECTIONS, SHORT_WORDS
 from programs.focus import choose_foci
 from programs.language import language_of
 from programs.linking import condition_in, link
-from programs.types import Focus
+from programs.types import Focus, Parse
 from programs.words import tokens
 
 NOT_STATED = "not stated"
@@ -38,11 +38,22 @@ class Examples(NamedTuple):
     inputs: dict[Split, list[dspy.Example]]
 
 
+class _Source(NamedTuple):
+    chunks: Sequence[ChunkLabel]
+    questions: Sequence[QuestionLabel]
+    parse: Parse | None
+
+
 def examples_of(
-    step: str, chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel], *, seed: int = 0
+    step: str,
+    chunks: Sequence[ChunkLabel],
+    questions: Sequence[QuestionLabel],
+    *,
+    seed: int = 0,
+    parse: Parse | None = None,
 ) -> Examples:
-    """Return the examples of a step in an order that the seed fixes."""
-    demos, inputs = _MAKERS[step](chunks, questions)
+    """Return the examples of a step in an order that the seed fixes; ``parse`` is what runs read syntax with."""
+    demos, inputs = _MAKERS[step](_Source(chunks, questions, parse))
     found: list[dict[Split, list[dspy.Example]]] = []
     for rows in (demos, inputs):
         by_split: dict[Split, list[dspy.Example]] = {"train": [], "dev": [], "test": []}
@@ -66,60 +77,57 @@ def _example(label: ChunkLabel | QuestionLabel, passage: str, asked: dict[str, s
     return label.split, example.with_inputs(*asked)
 
 
-def _good_chunks(chunks: Sequence[ChunkLabel]) -> Iterator[tuple[ChunkLabel, str, list[Focus]]]:
-    for label in chunks:
+def _good_chunks(source: _Source) -> Iterator[tuple[ChunkLabel, str, list[Focus]]]:
+    for label in source.chunks:
         if label.good:
             passage = plain(label.text)
-            foci = choose_foci(passage, label.topic, language_of(passage), ())
+            foci = choose_foci(passage, label.topic, language_of(passage), (), source.parse)
             if foci:
                 yield label, passage, foci
 
 
-def _answered(questions: Sequence[QuestionLabel]) -> Iterator[tuple[QuestionLabel, str, Focus]]:
+def _answered(source: _Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
     """Yield good questions, well closed, whose correct answer stands in a sentence of the passage."""
-    for label in questions:
+    for label in source.questions:
         if not (label.good and label.question.endswith("?") and label.answer and label.answer.label == "correct"):
             continue
         passage, answer = plain(label.passage), label.answer.text.rstrip(".")
         holding = [sentence for sentence in sentences(passage, language_of(passage)) if answer in sentence]
         if holding:
-            yield label, passage, Focus(sentence=holding[0], answer=answer)
+            begins = opening(answer, language_of(passage))
+            yield label, passage, Focus(sentence=holding[0], answer=answer, opening=begins)
 
 
-def _keyphrases(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
-    del questions
-    return [], [_example(label, passage, _placed(label, passage)) for label, passage, _ in _good_chunks(chunks)]
+def _keyphrases(source: _Source) -> tuple[Rows, Rows]:
+    return [], [_example(label, passage, _placed(label, passage)) for label, passage, _ in _good_chunks(source)]
 
 
-def _question(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
-    def asked(label: ChunkLabel | QuestionLabel, passage: str, focus: Focus) -> dict[str, str]:
-        begins = opening(focus.answer, language_of(passage))
-        return {"topic": label.topic, "fact": focus.sentence, "answer": focus.answer, "opening": begins}
+def _question(source: _Source) -> tuple[Rows, Rows]:
+    def asked(label: ChunkLabel | QuestionLabel, focus: Focus) -> dict[str, str]:
+        return {"topic": label.topic, "fact": focus.sentence, "answer": focus.answer, "opening": focus.opening}
 
     demos = [
-        _example(label, passage, asked(label, passage, focus), question=label.question)
-        for label, passage, focus in _answered(questions)
+        _example(label, passage, asked(label, focus), question=label.question)
+        for label, passage, focus in _answered(source)
     ]
-    inputs = [_example(label, passage, asked(label, passage, foci[0])) for label, passage, foci in _good_chunks(chunks)]
+    inputs = [_example(label, passage, asked(label, foci[0])) for label, passage, foci in _good_chunks(source)]
     return demos, inputs
 
 
-def _reasoning(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
-    del questions
+def _reasoning(source: _Source) -> tuple[Rows, Rows]:
     rows: Rows = []
-    for label, passage, foci in _good_chunks(chunks):
-        found = [link(passage, language_of(passage), focus, focus.sentence) for focus in foci]
+    for label, passage, foci in _good_chunks(source):
+        found = [link(passage, language_of(passage), focus, focus.sentence, source.parse) for focus in foci]
         for linked in dict.fromkeys(linked for linked in found if linked is not None):
             asked = {"topic": label.topic, "fact": linked.sentence, "name": linked.name}
             rows.append(_example(label, passage, asked, number=len(rows)))
     return [], rows
 
 
-def _conditional(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+def _conditional(source: _Source) -> tuple[Rows, Rows]:
     """Pair good questions with the first condition that a sentence of their passage states."""
-    del chunks
     rows: Rows = []
-    for label in questions:
+    for label in source.questions:
         if not label.good:
             continue
         passage = plain(label.passage)
@@ -132,20 +140,18 @@ def _conditional(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel
     return [], rows
 
 
-def _compress(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
-    del chunks
-    long = [label for label in questions if label.good and len(tokens(label.question)) > _LONG]
+def _compress(source: _Source) -> tuple[Rows, Rows]:
+    long = [label for label in source.questions if label.good and len(tokens(label.question)) > _LONG]
     return [], [_example(label, plain(label.passage), {"question": label.question}) for label in long]
 
 
-def _rewrite(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
+def _rewrite(source: _Source) -> tuple[Rows, Rows]:
     """Pair a refused question with a good one about the same passage that shares most of its words."""
-    del chunks
     answered: dict[str, list[tuple[QuestionLabel, Focus]]] = defaultdict(list)
-    for good, passage, focus in _answered(questions):
+    for good, passage, focus in _answered(source):
         answered[passage].append((good, focus))
     rows: Rows = []
-    for label in questions:
+    for label in source.questions:
         passage = plain(label.passage)
         if label.reason not in _MENDABLE or not answered[passage]:
             continue
@@ -162,10 +168,9 @@ def _rewrite(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -
     return rows, rows
 
 
-def _answer(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
-    del chunks
+def _answer(source: _Source) -> tuple[Rows, Rows]:
     rows: Rows = []
-    for label in questions:
+    for label in source.questions:
         passage = plain(label.passage)
         correct = label.good and label.answer is not None and label.answer.label == "correct"
         if correct or label.reason == "unanswerable":
@@ -176,17 +181,17 @@ def _answer(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) ->
     return kept, kept
 
 
-def _chunk(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
-    del questions
-    rows = [_example(label, plain(label.text), _placed(label, plain(label.text)), fit=label.good) for label in chunks]
+def _chunk(source: _Source) -> tuple[Rows, Rows]:
+    rows = [
+        _example(label, plain(label.text), _placed(label, plain(label.text)), fit=label.good) for label in source.chunks
+    ]
     balanced = _balanced(rows, lambda example: example.fit)
     return balanced, balanced
 
 
-def _judge(chunks: Sequence[ChunkLabel], questions: Sequence[QuestionLabel]) -> tuple[Rows, Rows]:
-    del chunks
+def _judge(source: _Source) -> tuple[Rows, Rows]:
     rows: Rows = []
-    for label in questions:
+    for label in source.questions:
         asked = {"passage": plain(label.passage), "question": label.question}
         rows.append(_example(label, asked["passage"], asked, fit=label.good))
     balanced = _balanced(rows, lambda example: example.fit)
@@ -209,7 +214,7 @@ def _balanced(rows: Rows, true: Callable[[dspy.Example], bool], others: float = 
     return kept
 
 
-_MAKERS: dict[str, Callable[[Sequence[ChunkLabel], Sequence[QuestionLabel]], tuple[Rows, Rows]]] = {
+_MAKERS: dict[str, Callable[[_Source], tuple[Rows, Rows]]] = {
     "keyphrases": _keyphrases,
     "question": _question,
     "reasoning": _reasoning,

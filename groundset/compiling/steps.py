@@ -21,6 +21,7 @@ from groundset.errors import GroundsetError
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
+from groundset.runtime.parser import load_parser
 from optimizers.compile_step import DEV, TEST, Outcome, Setting, compile_step, estimated_calls
 from optimizers.errors import OptimizerError
 from optimizers.examples import STEPS, Examples, examples_of
@@ -31,6 +32,7 @@ from optimizers.strategies import STRATEGIES, check_task, steps_of
 from programs.deciding import OVERALL
 from programs.steps import critics, generators
 
+_PARSER = "en-core-web-sm"  # as runs have it by default
 _LIBRARIES = ("dspy", "xllamacpp", "gepa")
 
 
@@ -117,6 +119,7 @@ class Compiler:
         """
         lm, teacher, embedder = self._names
         self._embedder = self._load(embedder)
+        self._parser = load_parser(_PARSER)
         passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
         # Before the model is: an embedder that does not fit is said before anything is written.
         self._judges = open_judges(self._embedder, lambda: self._model, passages, lambda said: self._say(said))
@@ -187,7 +190,7 @@ class Compiler:
 
     def _examples(self, step: str, seed: int) -> Examples:
         if (step, seed) not in self._made:
-            self._made[step, seed] = examples_of(step, self._chunks, self._questions, seed=seed)
+            self._made[step, seed] = examples_of(step, self._chunks, self._questions, seed=seed, parse=self._parser)
         return self._made[step, seed]
 
     def _report(

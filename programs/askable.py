@@ -197,8 +197,10 @@ def _tells(span: Any) -> bool:
 
 
 def _is_named(text: str, sentence: Any) -> bool:
+    """Say whether a text holds a proper name of the sentence; "the CDP" tells no more than "the district" does."""
     words = set(text.split())
-    return any(token.pos_ == "PROPN" and token.text in words and token.text[:1].isupper() for token in sentence)
+    names = (token.text for token in sentence if token.pos_ == "PROPN" and token.text in words)
+    return any(name[:1].isupper() and not name.isupper() for name in names)
 
 
 def _form(span: Any, answer: str) -> str:

@@ -94,3 +94,29 @@ def test_what_syntax_gives_comes_before_what_form_gives(parser: Parser) -> None:
 def test_other_languages_are_left_alone(parser: Parser) -> None:
     assert parser("Die Brücke wurde 1931 eröffnet.", "de") is None
     assert load_parser("none")("The bridge was opened in 1931.", "en") is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer", "named"),
+    [
+        ("The Verrish Nature Trust started a rescue programme in 1998.", "1998", True),
+        ("The county started a rescue programme for plants in 1998.", "1998", False),
+        ("The median income for a household in the CDP was $47,500.", "$47,500", False),
+    ],
+)
+def test_a_question_without_a_name_is_known(parser: Parser, sentence: str, answer: str, named: bool) -> None:
+    found = {asked.answer: asked.named for asked in askable(parser(sentence, "en"), "")}
+    assert found[answer] is named
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("Afternoon winds from Lake Tsunguri seldom exceed 40 kilometres an hour.", "40 kilometres"),
+        ("Vantongeren Kelp sells dried fish and brown sugar on the quay.", "dried fish"),
+        ("Vantongeren Kelp has no reliable market price for its stock.", "no reliable market price"),
+        ("Velmoprast works by relaxing the muscle of the bladder wall.", "Velmoprast"),
+    ],
+)
+def test_half_an_answer_or_a_reversed_statement_is_not_asked(parser: Parser, sentence: str, wrong: str) -> None:
+    assert wrong not in openings(parser, sentence)

@@ -16,6 +16,7 @@ from programs.words import CONTEXT_REFERENCE, loose_pronouns
 
 _OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
+_OF_AMOUNTS = frozenset({"after", "for", "within", "over", "by"})
 _PLACES = frozenset({"GPE", "LOC", "FAC"})
 _BY_LABEL = {"PERSON": "Who", "ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
 _THINGS = frozenset({"PRODUCT", "WORK_OF_ART", "FAC", "LAW", "EVENT"})
@@ -144,8 +145,13 @@ def _of_rest(
     counts = len(path) == 2 and dependencies[0] in _OF_NUMBERS
     if dependencies[-1] in ("dobj", "attr") and (len(path) == 1 or counts):
         return _of_object(span, top, said, label, form)
-    if dependencies == ["pobj", "prep"] and label in _PLACES and top.text.casefold() in ("in", "at", "to", "into"):
+    preposition = top.text.casefold()
+    if dependencies == ["pobj", "prep"] and label in _PLACES and preposition in ("in", "at", "to", "into"):
         return f"Where {said}", 1.3
+    if dependencies == ["pobj", "agent"] and label in ("PERSON", "ORG"):
+        return f"By {'whom' if label == 'PERSON' else 'which organization'} {said}", 1.5
+    if dependencies[-1] == "prep" and preposition in _OF_AMOUNTS and form.startswith("How many ") and len(path) < 4:
+        return f"{preposition.capitalize()} h{form[1:]} {said}", 1.2
     return None
 
 

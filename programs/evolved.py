@@ -17,6 +17,7 @@ from programs.types import Attempt, Draft, Focus, Observer, Outcome, Parse, Retr
 from programs.words import content_words, has_words, stop_words, tokens
 from programs.work import Work
 
+EASY_PAGES = 2  # so many rounds of a chunk ask only what is easy
 REWRITE_ROUNDS = 1
 MENDABLE = 0.3  # least probability of a question that is worth a rewrite: two calls, and few succeed
 SHORT_WORDS = 18  # questions up to this length are not shortened
@@ -116,22 +117,23 @@ class Evolved(dspy.Module):
     def _draw(self, work: Work) -> tuple[list[Focus], bool]:
         """Return the foci of this round, and whether later rounds have more.
 
-        The first page holds only what is easy, so that every chunk is asked what is easy before any is asked what
+        The first pages hold only what is easy, so that every chunk is asked what is easy before any is asked what
         is hard, and no call is spent on key phrases before.
         """
         # The second round asks simply about what the first one wanted evolved, so it starts at the front again.
-        page = max(0, work.attempt.round - 1)
+        page, size = max(0, work.attempt.round - 1), self.candidates
         found = self._growing(work, choose_foci(work.passage, work.topic, work.language, (), self.parse))
-        if page and found:
+        if page >= EASY_PAGES and found:
             phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases
             kept = [phrase for phrase in phrases if phrase in work.passage]
             found = self._growing(work, choose_foci(work.passage, work.topic, work.language, kept, self.parse))
             work.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
-        easy = [focus for focus in found if focus.easy][: self.candidates]
-        later = [focus for focus in found if focus not in easy]
-        place = (page - 1) * self.candidates
-        drawn = later[place : place + self.candidates] if page else easy
-        return drawn, len(later) > page * self.candidates
+        easy = [focus for focus in found if focus.easy][: EASY_PAGES * size]
+        if page < EASY_PAGES:
+            asked = easy[: (page + 1) * size]
+            return asked[page * size :], len(found) > len(asked)
+        others = [focus for focus in found if focus not in easy][(page - EASY_PAGES) * size :]
+        return others[:size], len(others) > size
 
     def _growing(self, work: Work, foci: list[Focus]) -> list[Focus]:
         match work.attempt.evolution:

@@ -57,8 +57,8 @@ def choose_foci(
         worth = _sentence_worth(sentence, topic, language)
         if not worth:
             continue
-        parsed = parse(sentence, language) if parse else None
-        asked = askable(parsed, title) if parsed is not None else []
+        parsed = parse(re.sub(r"\s*\([^()]*\)", "", sentence), language) if parse else None
+        asked = [] if parsed is None else [each for each in askable(parsed, title) if each.answer in sentence]
         for place, each in enumerate(asked[:_ANSWERS_EACH]):
             focus = Focus(sentence=sentence, answer=each.answer, opening=each.opening, easy=each.named)
             found.append((worth * each.worth - _REPEAT_COST * place, focus))

@@ -139,7 +139,7 @@ class Attempt(_Frozen):
     """One unit of work: a chunk, the evolution wanted of it and the seed that fixes all sampling.
 
     ``round`` counts from 0: the first two ask about the most promising foci, as an evolution and then simply;
-    each later one asks about the next foci.
+    the third about the next that are easy, each later one about others.
     """
 
     number: int

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from programs.types import EVOLUTIONS, Evolution
 
 WINDOW = 8
-ROUNDS = 4
+ROUNDS = 5
 
 
 class Plan(NamedTuple):

@@ -45,7 +45,7 @@ def load_parser(name: str, *, progress: PullProgress | None = None) -> Parser:
         return Parser(NONE, None, None)
     entry = CATALOGUE.get(name)
     if entry is None or entry.role != "parser":
-        what = f"is a {entry.role}, not a parser." if entry else f"is no parser{near_matches(name)}"
+        what = f"is the name of another kind of model ({entry.role})." if entry else f"is no parser{near_matches(name)}"
         raise UnknownModelError(f"{name} {what} `groundset models list` shows them; `none` goes without.")
     import spacy
 

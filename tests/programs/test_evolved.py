@@ -305,6 +305,6 @@ def test_the_first_round_asks_only_what_is_easy(make: Make) -> None:
     assert (first.draft, engine.steps) == (None, [])
     assert reasons(first) == [("keyphrases", "for a later round")]
     assert not first.exhausted
-    later, engine, _ = make({}, round=2, parse=lambda sentence, language: parse("It rained.", language))
+    later, engine, _ = make({}, round=3, parse=lambda sentence, language: parse("It rained.", language))
     assert engine.steps == ["keyphrases", "question", "answer"]
     assert later.draft is not None

@@ -47,8 +47,8 @@ def choose_foci(
 ) -> list[Focus]:
     """Return every usable focus of a passage, the most promising first, no sentence twice before each came once.
 
-    What the syntax of a sentence gives a question with a name for is easy and comes first; where there is no
-    syntax, it is what the form of the answer gives question words for. Answers beside these are key phrases that
+    What the syntax of a sentence gives a question with a name for is easy and comes first; without a parser, it is
+    what the form of the answer gives question words for. Answers beside these are key phrases that
     stand in a sentence word for word, then dates, amounts and names.
     """
     title = topic.split(" > ")[0]
@@ -73,7 +73,7 @@ def choose_foci(
         best = sorted((a for a in answers.items() if a[1] > 0 and a[0] not in known), key=lambda a: (-a[1], a[0]))
         for place, (answer, value) in enumerate(best[:_ANSWERS_EACH]):
             begins = opening(answer, language)
-            focus = Focus(sentence=sentence, answer=answer, opening=begins, easy=bool(begins) and parsed is None)
+            focus = Focus(sentence=sentence, answer=answer, opening=begins, easy=bool(begins) and parse is None)
             found.append((worth * value - _REPEAT_COST * place, focus))
     return [focus for _, focus in sorted(found, key=lambda item: (not item[1].easy, -item[0]))]
 

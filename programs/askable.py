@@ -85,7 +85,7 @@ def _sound(asked: Askable) -> bool:
         len(text.split()) in _WORDS
         and not CONTEXT_REFERENCE.search(text)
         and not loose_pronouns(text, "en")
-        and not re.search(r"[()\[\]]", text)
+        and not re.search(r"[()\[\]]|[:;] [a-z]", text)
         and asked.answer.casefold() not in text.casefold()
     )
 
@@ -134,10 +134,12 @@ def _of_rest(
 ) -> tuple[str, float] | None:
     """Ask for an object, a time, a place or an amount: "In which year did Mozilla promote Brendan Eich"."""
     subject, top, label, form = subject_of(clause.subject, title), path[-1], label_of(span), _form(span, answer)
-    if not subject or (top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod")):
+    if not subject or subject[0].isdigit() or (top.i < clause.verb.i and top.dep_ not in ("prep", "npadvmod")):
         return None
     said = f"{verb.auxiliary} {subject} {verb.rest} {rest_of(clause, top.i)}"
     dependencies = [token.dep_ for token in path]
+    if dependencies[-1] == "prep" and top.text.casefold() in _OF_AMOUNTS and form.startswith("How many "):
+        return (f"{top.text.capitalize()} h{form[1:]} {said}", 1.2) if len(path) < 4 else None
     of_time = label in TIMES or form in ("In which year", "On what date")
     if of_time:
         word = _asks_when(span, top, dependencies, form, answer)
@@ -148,10 +150,8 @@ def _of_rest(
     preposition = top.text.casefold()
     if dependencies == ["pobj", "prep"] and label in _PLACES and preposition in ("in", "at", "to", "into"):
         return f"Where {said}", 1.3
-    if dependencies == ["pobj", "agent"] and label in ("PERSON", "ORG"):
+    if dependencies == ["pobj", "agent"] and verb.passive and label in ("PERSON", "ORG") and not _is_listed(span):
         return f"By {'whom' if label == 'PERSON' else 'which organization'} {said}", 1.5
-    if dependencies[-1] == "prep" and preposition in _OF_AMOUNTS and form.startswith("How many ") and len(path) < 4:
-        return f"{preposition.capitalize()} h{form[1:]} {said}", 1.2
     return None
 
 
@@ -200,6 +200,12 @@ def _asks_for(span: Any, label: str, answer: str) -> str:
 def _tells(span: Any) -> bool:
     """Say whether a thing has more than one common noun for a name: hardly anything else is an answer."""
     return sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in span) > 1
+
+
+def _is_listed(span: Any) -> bool:
+    """Say whether a name is the first of several."""
+    after = [token for token in span.doc[span.end : span.end + 2]]
+    return len(after) == 2 and after[0].text in (",", "and", "&") and after[1].pos_ == "PROPN"
 
 
 def _is_named(text: str, sentence: Any) -> bool:

@@ -25,6 +25,7 @@ class Verb(NamedTuple):
     auxiliary: str
     rest: str
     declarative: str
+    passive: bool = False
 
 
 class Clause(NamedTuple):
@@ -71,7 +72,7 @@ def verb_of(verb: Any) -> Verb | None:
     if auxiliaries:
         first, *others = (token.text.lower() for token in auxiliaries)
         rest = " ".join([*(["not"] if negated else []), *others, verb.text]) + particle
-        return Verb(first, rest, f"{first} {rest}")
+        return Verb(first, rest, f"{first} {rest}", any(token.dep_ == "auxpass" for token in auxiliaries))
     if negated or verb.tag_ not in _DO:
         return None
     if verb.lemma_ == "be":

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,7 @@ from groundset.errors import GroundsetError
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
-from groundset.runtime.parser import load_parser
+from groundset.runtime.parser import Parser, load_parser
 from optimizers.compile_step import DEV, TEST, Outcome, Setting, compile_step, estimated_calls
 from optimizers.errors import OptimizerError
 from optimizers.examples import STEPS, Examples, examples_of
@@ -119,7 +120,6 @@ class Compiler:
         """
         lm, teacher, embedder = self._names
         self._embedder = self._load(embedder)
-        self._parser = load_parser(_PARSER)
         passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
         # Before the model is: an embedder that does not fit is said before anything is written.
         self._judges = open_judges(self._embedder, lambda: self._model, passages, lambda said: self._say(said))
@@ -187,6 +187,10 @@ class Compiler:
         used = {key: value - before[key] for key, value in self._model.usage().items()}
         report = self._report(step, optimizer, wish, examples, outcome, used)
         return report, write_report(report, wish.out)
+
+    @cached_property
+    def _parser(self) -> Parser:
+        return load_parser(_PARSER)
 
     def _examples(self, step: str, seed: int) -> Examples:
         if (step, seed) not in self._made:

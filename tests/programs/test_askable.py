@@ -45,6 +45,16 @@ def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
             "How many passengers could the Petrel of Henn carry",
         ),
         (
+            "The gate was designed by Maria Kolb, who lived in Lowen.",
+            "Maria Kolb",
+            "By whom was the gate designed",
+        ),
+        (
+            "The Flood programme of the Dryvane ends after 72 hours to protect the compressor.",
+            "72 hours",
+            "After how many hours does the Flood programme of the Dryvane end",
+        ),
+        (
             "A road tunnel under the sound has been proposed in 2021.",
             "2021",
             "In which year has a road tunnel under the sound been proposed",
@@ -115,6 +125,8 @@ def test_a_question_without_a_name_is_known(parser: Parser, sentence: str, answe
         ("Afternoon winds from Lake Tsunguri seldom exceed 40 kilometres an hour.", "40 kilometres"),
         ("Vantongeren Kelp sells dried fish and brown sugar on the quay.", "dried fish"),
         ("Vantongeren Kelp has no reliable market price for its stock.", "no reliable market price"),
+        ("Firefox was begun by Dave Hyatt, Joe Hewitt and Blake Ross in 2002.", "Dave Hyatt"),
+        ("The Star moved to a tower by Queens Quay.", "Queens Quay"),
         ("Velmoprast works by relaxing the muscle of the bladder wall.", "Velmoprast"),
     ],
 )

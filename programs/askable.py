@@ -142,7 +142,7 @@ def _of_rest(
         return (f"{top.text.capitalize()} h{form[1:]} {said}", 1.2) if len(path) < 4 else None
     of_time = label in TIMES or form in ("In which year", "On what date")
     if of_time:
-        word = _asks_when(span, top, dependencies, form, answer)
+        word = "" if re.search(r"\btimes\b", said) else _asks_when(span, top, dependencies, form, answer)
         return (f"{word} {said}", 1.6) if word else None
     counts = len(path) == 2 and dependencies[0] in _OF_NUMBERS
     if dependencies[-1] in ("dobj", "attr") and (len(path) == 1 or counts):

@@ -126,6 +126,7 @@ def test_a_question_without_a_name_is_known(parser: Parser, sentence: str, answe
         ("Vantongeren Kelp sells dried fish and brown sugar on the quay.", "dried fish"),
         ("Vantongeren Kelp has no reliable market price for its stock.", "no reliable market price"),
         ("Firefox was begun by Dave Hyatt, Joe Hewitt and Blake Ross in 2002.", "Dave Hyatt"),
+        ("A road tunnel has been proposed four times, most recently in 2021.", "2021"),
         ("The Star moved to a tower by Queens Quay.", "Queens Quay"),
         ("Velmoprast works by relaxing the muscle of the bladder wall.", "Velmoprast"),
     ],

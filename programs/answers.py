@@ -10,10 +10,8 @@ _UNIT = (
     r"people|members|residents|employees|Jahren?|Monaten?|Tagen?|Stunden|Minuten|Prozent|Tonnen|Metern?|"
     r"Kilometern?|Hektar|Menschen|Euro|euros?|dollars?|pounds|votes)"
 )
-_MONTH = (
-    r"(?:January|February|March|April|May|June|July|August|September|October|November|December|Januar|Februar|"
-    r"März|Mai|Juni|Juli|Oktober|Dezember)"
-)
+ENGLISH_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_MONTH = rf"(?:{ENGLISH_MONTHS}|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember)"
 _ASKS_TIME = r"(?:(?:in|on|at) )?(?:what|which) (?:year|date|day|month)|when\b|(?:in|an) welche[mn] (?:jahr|tag)|wann\b"
 _TIME_PREPOSITION = r"in|on|since|by|until|from|of|in the year|im jahr|im|am|seit|bis|ab"
 _FEWEST_QUESTION_WORDS = 5

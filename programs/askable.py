@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from programs.answers import opening, spans
+from programs.answers import ENGLISH_MONTHS, opening, spans
 from programs.syntax import TIMES, Clause, Verb, clauses, label_of, path_to, rest_of, subject_of, text_of, verb_of
 from programs.words import CONTEXT_REFERENCE, loose_pronouns
 
@@ -18,13 +18,11 @@ _OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
 _OF_AMOUNTS = frozenset({"after", "for", "within", "over", "by"})
 _PLACES = frozenset({"GPE", "LOC", "FAC"})
-_BY_LABEL = {"PERSON": "Who", "ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
+_BY_LABEL = {"ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
 _THINGS = frozenset({"PRODUCT", "WORK_OF_ART", "FAC", "LAW", "EVENT"})
-_MONTHS = (
-    "January|February|March|April|May|June|July|August|September|October|November|December|spring|summer|autumn|winter"
-)
+_PARTS_OF_A_YEAR = rf"{ENGLISH_MONTHS}|spring|summer|autumn|winter"
 _TITLE = r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
-_MANY = r"How many (?:hundred|thousand|million|billion)"
+_ASKS_OF_WHAT = r"What percentage|How many (?:hundred|thousand|million|billion)"  # the rest of the clause does not say
 _LOOSE = frozenset({"no", "same", "such", "other", "another", "own", "few", "many", "more", "several"})
 _WORDS = range(5, 31)
 _MOST_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
@@ -122,7 +120,7 @@ def _of_subject(clause: Clause, verb: Verb, span: Any, path: list[Any], answer: 
     word = _form(span, answer) or _asks_for(span, label, answer)
     if clause.verb.lemma_ == "be" and word != "Who":
         return None
-    if not word or word == "What percentage" or re.match(_MANY, word):
+    if not word or re.match(_ASKS_OF_WHAT, word):
         return None
     worth = 1.7 if word == "Who" else 1.0
     rest = rest_of(clause, -1)
@@ -159,7 +157,7 @@ def _of_object(span: Any, top: Any, said: str, label: str, form: str) -> tuple[s
     if form:
         of_what = text_of(token for token in top.subtree if token.i >= span.end and token.i > top.i)
         others = any(child.dep_ in ("dobj", "attr") and child.i != top.i for child in top.head.children)
-        if others or form == "What percentage" or re.match(_MANY, form) or (top.dep_ == "attr" and form != "How much"):
+        if others or re.match(_ASKS_OF_WHAT, form) or (top.dep_ == "attr" and form != "How much"):
             return None
         return (f"{form} {of_what} {said}" if of_what.startswith("of ") else f"{form} {said}"), 1.5
     answered = range(span.start, span.end)
@@ -182,7 +180,7 @@ def _asks_when(span: Any, top: Any, dependencies: list[str], form: str, answer: 
         return ""
     if form in ("In which year", "On what date"):
         return form
-    if re.search(rf"\b\d{{4}}\b|century|{_MONTHS}", answer):
+    if re.search(rf"\b\d{{4}}\b|century|{_PARTS_OF_A_YEAR}", answer):
         return "When"
     return "At what time" if re.fullmatch(r"\d{1,2}[:.]\d\d(?: ?[ap]\.?m\.?)?", answer) else ""
 
@@ -204,7 +202,7 @@ def _tells(span: Any) -> bool:
 
 def _is_listed(span: Any) -> bool:
     """Say whether a name is the first of several."""
-    after = [token for token in span.doc[span.end : span.end + 2]]
+    after = span.doc[span.end : span.end + 2]
     return len(after) == 2 and after[0].text in (",", "and", "&") and after[1].pos_ == "PROPN"
 
 

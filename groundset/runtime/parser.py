@@ -1,6 +1,7 @@
 """The syntax of sentences, by a spaCy pipeline of the catalogue."""
 
 import threading
+from functools import lru_cache
 from typing import Any
 
 from groundset.errors import ModelError, UnknownModelError
@@ -9,6 +10,7 @@ from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
 
 NONE = "none"
+_KEPT = 256  # sentences: a chunk is read again for its links, and once more with its key phrases
 
 
 class Parser:
@@ -23,15 +25,16 @@ class Parser:
         """Wrap a spaCy pipeline, or None for a parser that knows no language."""
         self.name = name
         self.sha256 = sha256
-        self._pipeline = pipeline
+        self._language = pipeline.lang if pipeline is not None else None
+        self._read = lru_cache(_KEPT)(pipeline) if pipeline is not None else None
         self._lock = threading.Lock()
 
     def __call__(self, sentence: str, language: str) -> Any | None:
         """Return the sentence as a spaCy document, or None for a language that is not known."""
-        if self._pipeline is None or language != self._pipeline.lang:
+        if self._read is None or language != self._language:
             return None
         with self._lock:
-            return self._pipeline(sentence)
+            return self._read(sentence)
 
 
 def load_parser(name: str, *, progress: PullProgress | None = None) -> Parser:

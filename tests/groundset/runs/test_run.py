@@ -226,3 +226,15 @@ def test_every_step_is_in_the_database_as_it_happens(docs, tmp_path):
 
     generate(docs, tmp_path / "run", recipe=disturbed(disturb))
     assert seen == [9]
+
+
+@pytest.mark.parametrize(("name", "parses"), [("en-core-web-sm", True), ("none", False)])
+def test_a_recipe_is_handed_a_parser_only_if_there_is_one(docs, tmp_path, name, parses):
+    handed = []
+
+    def build(recipe, **parts):
+        handed.append(parts["parse"])
+        return recipe_builder()(recipe, **parts)
+
+    assert generate(docs, tmp_path / "run", recipe=build, parser=name).ending == "complete"
+    assert [parse is not None for parse in handed] == [parses]

@@ -14,11 +14,12 @@ import dspy
 from optimizers.heads import FAULTS
 from optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Split
 from programs.answers import opening
+from programs.conditions import condition_in
 from programs.evidence import plain, sentences
 from programs.evolved import OBJECTIONS, SHORT_WORDS
-from programs.focus import choose_foci
+from programs.focus import choose_foci, likely_question
 from programs.language import language_of
-from programs.linking import condition_in, link
+from programs.linking import link
 from programs.types import Focus, Parse
 from programs.words import tokens
 
@@ -104,7 +105,7 @@ def _keyphrases(source: _Source) -> tuple[Rows, Rows]:
 
 def _question(source: _Source) -> tuple[Rows, Rows]:
     def asked(label: ChunkLabel | QuestionLabel, focus: Focus) -> dict[str, str]:
-        return {"topic": label.topic, "fact": focus.sentence, "answer": focus.answer, "opening": focus.opening}
+        return {"topic": label.topic, "fact": focus.fact, "answer": focus.answer, "opening": focus.opening}
 
     demos = [
         _example(label, passage, asked(label, focus), question=label.question)
@@ -117,8 +118,9 @@ def _question(source: _Source) -> tuple[Rows, Rows]:
 def _reasoning(source: _Source) -> tuple[Rows, Rows]:
     rows: Rows = []
     for label, passage, foci in _good_chunks(source):
-        found = [link(passage, language_of(passage), focus, focus.sentence, source.parse) for focus in foci]
-        for linked in dict.fromkeys(linked for linked in found if linked is not None):
+        language = language_of(passage)
+        found = [link(passage, label.topic, language, focus, likely_question(focus), source.parse) for focus in foci]
+        for linked in dict.fromkeys(linked for linked in found if linked is not None and not linked.kind):
             asked = {"topic": label.topic, "fact": linked.sentence, "name": linked.name}
             rows.append(_example(label, passage, asked, number=len(rows)))
     return [], rows
@@ -135,7 +137,7 @@ def _conditional(source: _Source) -> tuple[Rows, Rows]:
         foci = [Focus(sentence=sentence, answer="-") for sentence in sentences(passage, language)]
         found = (condition_in(focus, label.question, language) for focus in foci)
         if condition := next((condition for condition in found if condition), None):
-            asked = {"topic": label.topic, "question": label.question, "condition": condition}
+            asked = {"topic": label.topic, "question": label.question, "condition": condition.text}
             rows.append(_example(label, passage, asked))
     return [], rows
 
@@ -159,7 +161,7 @@ def _rewrite(source: _Source) -> tuple[Rows, Rows]:
         good, focus = max(answered[passage], key=lambda pair: len(words & set(tokens(pair[0].question))))
         asked = {
             "topic": label.topic,
-            "fact": focus.sentence,
+            "fact": focus.fact,
             "answer": focus.answer,
             "question": label.question,
             "feedback": label.explanation or OBJECTIONS[_MENDABLE[label.reason]],

@@ -11,8 +11,21 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from programs.answers import ENGLISH_MONTHS, opening, spans
-from programs.syntax import TIMES, Clause, Verb, clauses, label_of, path_to, rest_of, subject_of, text_of, verb_of
-from programs.words import CONTEXT_REFERENCE, loose_pronouns
+from programs.explained import explained
+from programs.syntax import (
+    TIMES,
+    Clause,
+    Verb,
+    clauses,
+    is_general,
+    label_of,
+    path_to,
+    rest_of,
+    subject_of,
+    text_of,
+    verb_of,
+)
+from programs.words import CONTEXT_REFERENCE, has_words, loose_pronouns
 
 _OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
@@ -25,6 +38,7 @@ _TITLE = r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|
 _ASKS_OF_WHAT = r"What percentage|How many (?:hundred|thousand|million|billion)"  # the rest of the clause does not say
 _LOOSE = frozenset({"no", "same", "such", "other", "another", "own", "few", "many", "more", "several"})
 _WORDS = range(5, 31)
+_DEFINITION_WORDS = range(3, 31)
 _MOST_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
 
 
@@ -56,7 +70,16 @@ def askable(sentence: Any, title: str) -> list[Askable]:
         asked = _ask(sentence, answer, title)
         if asked is not None and _sound(asked) and not any(asked.answer in other for other in found):
             found[asked.answer] = asked
+    for each in explained(sentence, title):
+        text = _tidy(each.opening)
+        asked = Askable(each.answer, text, each.worth, is_general(each.clause) or _is_named(text, sentence, title))
+        if asked.answer not in found and _sound(asked, _DEFINITION_WORDS):
+            found[asked.answer] = asked
     return sorted(found.values(), key=lambda asked: (-asked.worth, asked.answer))
+
+
+def _tidy(text: str) -> str:
+    return re.sub(r"\s*\([^()]*\)", "", " ".join(text.split()))
 
 
 def _answers(sentence: Any) -> Iterator[str]:
@@ -77,14 +100,15 @@ def _answers(sentence: Any) -> Iterator[str]:
     yield from dict.fromkeys(re.sub(bare, "", text, flags=re.IGNORECASE) for text in seen)
 
 
-def _sound(asked: Askable) -> bool:
+def _sound(asked: Askable, words: range = _WORDS) -> bool:
     text = asked.opening
     return (
-        len(text.split()) in _WORDS
+        len(text.split()) in words
         and not CONTEXT_REFERENCE.search(text)
         and not loose_pronouns(text, "en")
         and not re.search(r"[()\[\]]|[:;] [a-z]", text)
         and asked.answer.casefold() not in text.casefold()
+        and not re.search(r"[()\[\]]", asked.answer)
     )
 
 
@@ -105,8 +129,8 @@ def _ask(sentence: Any, answer: str, title: str) -> Askable | None:
         if asked is None:
             return None
         words, worth = asked
-        text = re.sub(r"\s*\([^()]*\)", "", " ".join(words.split()))
-        return Askable(answer, text, worth, _is_named(text, sentence))
+        text = _tidy(words)
+        return Askable(answer, text, worth, is_general(clause) or _is_named(text, sentence, title))
     return None
 
 
@@ -206,8 +230,10 @@ def _is_listed(span: Any) -> bool:
     return len(after) == 2 and after[0].text in (",", "and", "&") and after[1].pos_ == "PROPN"
 
 
-def _is_named(text: str, sentence: Any) -> bool:
-    """Say whether a text holds a proper name of the sentence; "the CDP" tells no more than "the district" does."""
+def _is_named(text: str, sentence: Any, title: str) -> bool:
+    """Say whether a text holds the title or a proper name; "the CDP" tells no more than "the district" does."""
+    if title and has_words(text, title):
+        return True
     words = set(text.split())
     names = (token.text for token in sentence if token.pos_ == "PROPN" and token.text in words)
     return any(name[:1].isupper() and not name.isupper() for name in names)

@@ -15,6 +15,10 @@ _DAIRY = (
     "Tarn Dairy sold 41,300 tonnes of cheese in 2019, 6 per cent more than in the year before. Butter fell by "
     "a tenth after the fire at the Moss Lane plant."
 )
+_PUMP = (
+    "The Orrin 3 is a hand pump that lifts water by 12 metres. It must be rinsed every 200 hours, because lime narrows "
+    "the mesh of its filter."
+)
 _PALACE = (
     "Das Schloss Veldern wurde 1754 von der Familie Aumann verkauft. Der neue Besitzer, der Kaufmann Jakob "
     "Reuss, ließ den Nordflügel abreißen, weil das Dach eingestürzt war."
@@ -293,6 +297,18 @@ ANSWER = [
             "passage": _MOTH,
             "question": "What do the caterpillars of the sable moth feed on?",
             "answer": "the leaves of the grey willow",
+        },
+        {
+            "topic": "Orrin 3 pump manual",
+            "passage": _PUMP,
+            "question": "What is the Orrin 3?",
+            "answer": "a hand pump that lifts water by 12 metres",
+        },
+        {
+            "topic": "Orrin 3 pump manual",
+            "passage": _PUMP,
+            "question": "Why must the Orrin 3 be rinsed every 200 hours?",
+            "answer": "because lime narrows the mesh of its filter",
         },
     ),
     *_demos(

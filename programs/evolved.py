@@ -7,11 +7,12 @@ import dspy
 
 from programs import steps
 from programs.answers import without_answer
+from programs.conditions import condition_in
 from programs.deciding import Decision, decide
 from programs.demonstrations import in_language
 from programs.evidence import agreement, answers_agree, answers_instead, lost_words
-from programs.focus import choose_foci, is_whole
-from programs.linking import condition_in, describe, link
+from programs.focus import choose_foci, is_whole, likely_question
+from programs.linking import Link, describe, link
 from programs.nearest import Select
 from programs.types import Attempt, Draft, Focus, Observer, Outcome, Parse, Retrieval, Retriever
 from programs.words import content_words, has_words, stop_words, tokens
@@ -138,9 +139,9 @@ class Evolved(dspy.Module):
     def _growing(self, work: Work, foci: list[Focus]) -> list[Focus]:
         match work.attempt.evolution:
             case "conditional":
-                return [focus for focus in foci if condition_in(focus, "", work.language)]
+                return [focus for focus in foci if condition_in(focus, focus.opening, work.language, self.parse)]
             case "reasoning":
-                return [focus for focus in foci if link(work.passage, work.language, focus, focus.sentence, self.parse)]
+                return [focus for focus in foci if self._link(work, focus, likely_question(focus))]
             case _:
                 return foci
 
@@ -152,7 +153,7 @@ class Evolved(dspy.Module):
                 "question",
                 work,
                 topic=work.topic,
-                fact=focus.sentence,
+                fact=focus.fact,
                 answer=focus.answer,
                 opening=focus.opening,
             )
@@ -200,7 +201,7 @@ class Evolved(dspy.Module):
         for _ in range(REWRITE_ROUNDS):
             if candidate.decision.probability < MENDABLE or is_whole(candidate.focus):
                 break  # a question in the sentence's own words is not mended by a small model: 0 of 13
-            common = {"topic": work.topic, "fact": candidate.focus.sentence, "question": candidate.question}
+            common = {"topic": work.topic, "fact": candidate.focus.fact, "question": candidate.question}
             objection = OBJECTIONS[candidate.decision.weakest]
             feedback = self._write("feedback", work, **common, objection=objection).feedback
             written = self._write("rewrite", work, **common, answer=candidate.focus.answer, feedback=feedback)
@@ -283,29 +284,36 @@ class Evolved(dspy.Module):
 
     def _deepen(self, work: Work, seed: Candidate) -> str | None:
         """Return the seed question with a name replaced by what another sentence says of it."""
-        linked = link(work.passage, work.language, seed.focus, seed.question, self.parse)
+        linked = self._link(work, seed.focus, seed.question)
         if linked is None:
-            work.refuse("reasoning", "no second sentence opens with what the question names", question=seed.question)
+            work.refuse("reasoning", "nothing in the passage describes what the question names", question=seed.question)
             return None
-        kind = self._write("reasoning", work, topic=work.topic, fact=linked.sentence, name=linked.name).kind
-        # A kind that the text does not speak of is a guess, and small models guess badly.
-        spoken = set(content_words(f"{work.topic} {work.passage}", work.language))
-        known = bool(set(content_words(kind, work.language)) & spoken)
+        kind, known = linked.kind, True
+        if not kind:
+            kind = self._write("reasoning", work, topic=work.topic, fact=linked.sentence, name=linked.name).kind
+            # A kind that the text does not speak of is a guess, and small models guess badly.
+            spoken = set(content_words(f"{work.topic} {work.passage}", work.language))
+            known = bool(set(content_words(kind, work.language)) & spoken)
         question = describe(seed.question, linked, kind) if known else None
         work.say("reasoning", EVOLVED, {**linked._asdict(), "kind": kind, "question": question})
         if question is None:
             work.refuse("reasoning", f"{kind!r} is no kind of {linked.name!r}", question=seed.question)
         return question
 
+    def _link(self, work: Work, focus: Focus, question: str) -> Link | None:
+        return link(work.passage, work.topic, work.language, focus, question, self.parse)
+
     def _condition(self, work: Work, seed: Candidate) -> str | None:
         """Return the seed question under a condition that its sentence states."""
-        condition = condition_in(seed.focus, seed.question, work.language)
+        condition = condition_in(seed.focus, seed.question, work.language, self.parse)
         if condition is None:
             work.refuse("conditional", "the sentence states no condition", question=seed.question)
             return None
-        written = self._write("conditional", work, topic=work.topic, question=seed.question, condition=condition)
-        question = steps.tidy_question(written.conditional_question)
-        work.say("conditional", EVOLVED, {"condition": condition, "question": question})
+        question = condition.composed
+        if not question:
+            asked = {"topic": work.topic, "question": seed.question, "condition": condition.text}
+            question = steps.tidy_question(self._write("conditional", work, **asked).conditional_question)
+        work.say("conditional", EVOLVED, {"condition": condition.text, "question": question})
         return question
 
     def _compress(self, work: Work, candidate: Candidate) -> Candidate:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from programs.answers import NAME, opening, spans
+from programs.antecedent import resolved
 from programs.askable import askable
 from programs.evidence import sentence_features, sentences
 from programs.types import Focus, Parse
@@ -53,14 +54,20 @@ def choose_foci(
     """
     title = topic.split(" > ")[0]
     found: list[tuple[float, Focus]] = []
-    for sentence in sentences(passage, language):
-        worth = _sentence_worth(sentence, topic, language)
+    read = sentences(passage, language)
+    names = resolved(read, topic, language, parse) if parse else {}
+    for sentence in read:
+        alone = names.get(sentence, "")
+        fact = alone or sentence
+        worth = _sentence_worth(fact, topic, language)
         if not worth:
             continue
-        parsed = parse(re.sub(r"\s*\([^()]*\)", "", sentence), language) if parse else None
+        parsed = parse(re.sub(r"\s*\([^()]*\)", "", fact), language) if parse else None
         asked = [] if parsed is None else [each for each in askable(parsed, title) if each.answer in sentence]
+        of_sentence = Focus(sentence=sentence, answer="", resolved=alone)
         for place, each in enumerate(asked[:_ANSWERS_EACH]):
-            focus = Focus(sentence=sentence, answer=each.answer, opening=each.opening, easy=each.named)
+            told = {"answer": each.answer, "opening": each.opening, "easy": each.named}
+            focus = of_sentence.model_copy(update=told)
             found.append((worth * each.worth - _REPEAT_COST * place, focus))
         answers: dict[str, float] = {}
         for phrase in keyphrases:
@@ -73,7 +80,8 @@ def choose_foci(
         best = sorted((a for a in answers.items() if a[1] > 0 and a[0] not in known), key=lambda a: (-a[1], a[0]))
         for place, (answer, value) in enumerate(best[:_ANSWERS_EACH]):
             begins = opening(answer, language)
-            focus = Focus(sentence=sentence, answer=answer, opening=begins, easy=bool(begins) and parse is None)
+            told = {"answer": answer, "opening": begins, "easy": bool(begins) and parse is None}
+            focus = of_sentence.model_copy(update=told)
             found.append((worth * value - _REPEAT_COST * place, focus))
     return [focus for _, focus in sorted(found, key=lambda item: (not item[1].easy, -item[0]))]
 
@@ -81,3 +89,8 @@ def choose_foci(
 def is_whole(focus: Focus) -> bool:
     """Say whether the opening of a focus is a question but for its mark, and not only question words."""
     return len(tokens(focus.opening)) > _MOST_QUESTION_WORDS
+
+
+def likely_question(focus: Focus) -> str:
+    """Return the question that a focus leads to as far as its words are known, else the fact that holds them."""
+    return f"{focus.opening}?" if is_whole(focus) else focus.fact

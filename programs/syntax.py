@@ -16,6 +16,7 @@ _LEFT_OUT = frozenset(
 )
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
 _NEARLY_NOT = frozenset({"seldom", "rarely", "hardly", "barely", "scarcely", "never", "nearly", "almost"})
+_POINTING = frozenset({"this", "that", "these", "those", "such", "both", "another", "other", "others"})
 _MOST_SUBJECT_WORDS = 14
 
 
@@ -87,14 +88,16 @@ def _is_particle(token: Any, verb: Any) -> bool:
 
 
 def subject_of(subject: Any, title: str) -> str:
-    """Return the words of a subject, the title for a bare noun that is part of it; nothing for a pronoun."""
+    """Return the words of a subject, the title for a bare noun that is part of it; nothing for "it" or "such a"."""
     if subject.pos_ == "PRON":
         return ""
     tokens = _without_asides(subject)
     text = text_of(tokens)
-    if len(tokens) > _MOST_SUBJECT_WORDS:
+    if len(tokens) > _MOST_SUBJECT_WORDS or tokens[0].lower_ in _POINTING:
         return ""
-    if tokens[0].i == 0 and tokens[0].pos_ != "PROPN" and not tokens[0].text[1:].isupper():
+    first = tokens[0]
+    plain = first.pos_ != "PROPN" and not first.ent_type_ and first.text[1:] == first.lower_[1:]
+    if first.i == 0 and (plain or first.pos_ == "DET"):
         text = text[:1].lower() + text[1:]
     noun = re.fullmatch(r"the ([a-z]+)", text)
     stands_for = noun and ":" not in title and noun[1] in title.casefold().split() and len(title.split()) < 7
@@ -129,10 +132,35 @@ def _without_asides(head: Any) -> list[Any]:
     return [token for token in head.subtree if token.i not in dropped]
 
 
+def leading(head: Any) -> str:
+    """Return the words under a head in a row, up to the first sign that sets something off.
+
+    Nothing if they break off elsewhere: what is read wrongly ends in the middle of a phrase.
+    """
+    tokens = _without_asides(head)
+    gaps = [place for place in range(1, len(tokens)) if tokens[place].i != tokens[place - 1].i + 1]
+    kept = tokens[: gaps[0]] if gaps else tokens
+    return text_of(kept) if ends_at_sign(kept[-1]) else ""
+
+
+def ends_at_sign(token: Any) -> bool:
+    """Say whether a sign or the end of the sentence follows a token, or it is one."""
+    return bool(token.is_punct or token.i + 1 >= len(token.doc) or token.doc[token.i + 1].is_punct)
+
+
+def is_general(clause: Clause) -> bool:
+    """Say whether a clause speaks of things of a kind, so that its subject needs no name: "folded proteins can"."""
+    subject, verb = clause.subject, clause.verb
+    tense = next((token for token in verb.children if token.dep_ in ("aux", "auxpass") and token.i < verb.i), verb)
+    kinds = subject.tag_ == "NNS" and not any(child.dep_ in ("det", "poss", "nummod") for child in subject.children)
+    described = any(child.dep_ in ("amod", "compound") for child in subject.children)
+    return kinds and described and tense.tag_ in ("VBZ", "VBP", "MD")
+
+
 def text_of(tokens: Iterable[Any]) -> str:
     """Return tokens as running text, without the signs around it."""
     joined = " ".join("".join(token.text_with_ws for token in tokens).split())
-    return re.sub(r"\s+([,.;)’'])", r"\1", joined).strip(" ,;.–—")
+    return re.sub(r"\s+([,.;)’'])", r"\1", joined).strip(" ,;:.–—")
 
 
 def label_of(span: Any) -> str:

@@ -66,14 +66,21 @@ class Chunk(_Frozen):
 class Focus(_Frozen):
     """What a question is asked about: a sentence of the chunk and the answer span inside it.
 
-    ``opening`` holds the words that its question begins with, as far as form and syntax give them; ``easy`` says
-    whether they make a question that is likely to be good.
+    ``resolved`` is the sentence with a name in place of its subject "it", "he" or "she". ``opening`` holds the words
+    that its question begins with, as far as form and syntax give them; ``easy`` says whether they make a question
+    that is likely to be good.
     """
 
     sentence: str
     answer: str
+    resolved: str = ""
     opening: str = ""
     easy: bool = False
+
+    @property
+    def fact(self) -> str:
+        """Return the sentence so that it can be understood alone, as far as that is known."""
+        return self.resolved or self.sentence
 
 
 class StepRecord(_Frozen):

@@ -3,6 +3,7 @@
 import pytest
 
 from groundset.compiling.labels import label_files
+from groundset.runtime.parser import load_parser
 from optimizers.examples import NOT_STATED, STEPS, Examples, examples_of
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 
@@ -13,7 +14,8 @@ SPLITS = ("train", "dev", "test")
 def examples() -> dict[str, Examples]:
     files = label_files("all", ())
     chunks, questions = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files)
-    return {step: examples_of(step, chunks, questions, seed=3) for step in STEPS}
+    parse = load_parser("en-core-web-sm")
+    return {step: examples_of(step, chunks, questions, seed=3, parse=parse) for step in STEPS}
 
 
 def test_every_step_has_examples_in_each_split_and_keeps_documents_apart(examples: dict[str, Examples]) -> None:

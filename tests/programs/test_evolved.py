@@ -192,13 +192,30 @@ def test_an_unsupported_answer_and_a_lost_source_are_refused(make: Make) -> None
 
 
 def test_reasoning_puts_a_description_in_place_of_a_name(make: Make) -> None:
-    outcome, _, _ = make({"reasoning": "ferry", "compress": "x" * 400}, "reasoning")
+    seed = "On what date did the Henn Lady strike a rock?"
+    script: Script = {"question": seed, "reasoning": "ferry", "compress": "x" * 400}
+    outcome, engine, _ = make(script, "reasoning", candidates=4, parse=load_parser("en-core-web-sm"))
     assert outcome.draft is not None
     assert outcome.draft.evolution == "reasoning"
-    assert "the ferry that carries 36 cars" in outcome.draft.question
-    assert outcome.draft.metadata["seed_question"] == GOOD
+    assert outcome.draft.question == "On what date did the ferry that carries 36 cars strike a rock?"
+    assert outcome.draft.metadata["seed_question"] == seed
     assert outcome.fallback is not None
-    assert (outcome.fallback.question, outcome.fallback.evolution) == (GOOD, "simple")
+    assert (outcome.fallback.question, outcome.fallback.evolution) == (seed, "simple")
+    assert "reasoning" in engine.steps
+
+
+def test_a_kind_that_the_sentence_tells_is_not_asked_for(make: Make) -> None:
+    outcome, engine, _ = make({}, "reasoning", candidates=4, parse=load_parser("en-core-web-sm"))
+    assert outcome.draft is not None
+    assert outcome.draft.question == "On what date did the Henn Lady strike the unlit rock south of Sandgate?"
+    assert "reasoning" not in engine.steps
+
+
+def test_a_condition_that_syntax_gives_is_not_asked_for(make: Make) -> None:
+    outcome, engine, _ = make({}, "conditional", candidates=4, parse=load_parser("en-core-web-sm"))
+    assert outcome.draft is not None
+    assert outcome.draft.question == f"{GOOD[:-1]} while avoiding a small fishing boat?"
+    assert "conditional" not in engine.steps
 
 
 def test_an_evolution_keeps_the_answer_of_its_seed(make: Make) -> None:
@@ -219,8 +236,9 @@ def test_an_evolution_keeps_the_answer_of_its_seed(make: Make) -> None:
 
 
 def test_a_kind_that_the_passage_does_not_speak_of_is_a_guess(make: Make) -> None:
-    outcome, _, _ = make({"reasoning": "journalist"}, "reasoning")
-    assert reasons(outcome) == [("reasoning", "'journalist' is no kind of 'Henn Lady'")]
+    script: Script = {"question": "On what date did the Henn Lady strike a rock?", "reasoning": "journalist"}
+    outcome, _, _ = make(script, "reasoning", candidates=4, parse=load_parser("en-core-web-sm"))
+    assert reasons(outcome)[-1] == ("reasoning", "'journalist' is no kind of 'Henn Lady'")
 
 
 def test_a_failed_evolution_leaves_the_seed_as_fallback(make: Make) -> None:
@@ -228,9 +246,11 @@ def test_a_failed_evolution_leaves_the_seed_as_fallback(make: Make) -> None:
     assert unchanged.draft is None
     assert unchanged.fallback is not None
     assert reasons(unchanged) == [("same", "the evolution changed nothing")]
-    nameless, _, _ = make({"reasoning": "36"}, "reasoning")
+    script: Script = {"question": "On what date did the Henn Lady strike a rock?", "reasoning": "36"}
+    nameless, _, _ = make(script, "reasoning", candidates=4, parse=load_parser("en-core-web-sm"))
     assert nameless.draft is None
-    assert reasons(nameless) == [("reasoning", "'36' is no kind of 'Henn Lady'")]
+    assert reasons(nameless)[-1] == ("reasoning", "'36' is no kind of 'Henn Lady'")
+    assert not make({}, "reasoning")[0].exhausted
 
 
 def test_an_evolution_is_judged_and_the_shorter_form_taken_only_if_it_passes(make: Make) -> None:

@@ -1,0 +1,109 @@
+"""What a parsed English sentence explains: what a thing is, why something is so, what it is made of or named after.
+
+The answers are phrases and clauses, where those of ``askable`` are names, times and amounts.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from programs.syntax import TIMES, Clause, Verb, clauses, ends_at_sign, leading, rest_of, subject_of, text_of, verb_of
+from programs.words import CONTEXT_REFERENCE
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_SAYS_LITTLE = frozenset(
+    {
+        *("advantage", "aim", "case", "concern", "drawback", "example", "fact", "goal", "issue", "kind", "limitation"),
+        *("lot", "matter", "number", "one", "part", "point", "problem", "question", "reason", "result", "thing", "way"),
+    }
+)
+_AFTER_PASSIVE = frozenset({"after", "as", "for", "from", "into", "of", "on", "with"})
+_AFTER_ACTIVE = frozenset({"of", "on"})
+_PLACES = frozenset({"GPE", "LOC", "FAC"})
+_REASON_WORDS = range(4, 26)
+_DEFINITION_WORDS = range(4, 26)
+_PHRASE_WORDS = range(2, 11)
+_MOST_DEFINED_WORDS = 6
+
+
+class Explained(NamedTuple):
+    """An answer, the question for it, its clause, and how promising it is."""
+
+    answer: str
+    opening: str
+    clause: Clause
+    worth: float
+
+
+def explained(sentence: Any, title: str) -> Iterator[Explained]:
+    """Yield what the clauses of a sentence explain; subjects as in ``askable``."""
+    for clause in clauses(sentence):
+        verb, subject = verb_of(clause.verb), subject_of(clause.subject, title)
+        if verb is None or not subject or subject[0].isdigit():
+            continue
+        for found in (_definition, _reasons, _phrases):
+            yield from found(clause, verb, subject)
+
+
+def _definition(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
+    """Ask what a thing is: "What is Gridfold?"."""
+    if clause.verb.lemma_ != "be" or verb.rest or len(subject.split()) > _MOST_DEFINED_WORDS:
+        return
+    for noun in clause.verb.children:
+        if noun.dep_ != "attr" or noun.i < clause.verb.i or noun.pos_ != "NOUN" or noun.lemma_ in _SAYS_LITTLE:
+            continue
+        articles = [child.lower_ for child in noun.children if child.dep_ == "det"]
+        bare = noun.tag_ == "NNS" and not articles
+        answer = leading(noun)
+        told = len(answer.split()) in _DEFINITION_WORDS and not rest_of(clause, noun.i)
+        told = told and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
+        if told and (bare or _ARTICLES.issuperset(articles)):
+            person = clause.subject.ent_type_ == "PERSON"
+            # What a thing was is only one of the things that it was; a single word is too often no person at all.
+            if (person and " " in subject) or (not person and clause.verb.tag_ != "VBD"):
+                yield Explained(answer, f"{'Who' if person else 'What'} {verb.auxiliary} {subject}", clause, 1.3)
+
+
+def _reasons(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
+    """Ask why: for a clause with "because" or "so that", a phrase with "due to", a purpose."""
+    for child in clause.verb.children:
+        if child.i < clause.verb.i or child.dep_ not in ("advcl", "prep") or not _gives_reason(clause, child):
+            continue
+        answer, rest = text_of(child.subtree), rest_of(clause, child.i)
+        told = len(answer.split()) in _REASON_WORDS and not CONTEXT_REFERENCE.search(answer)
+        if told and (verb.rest or rest):
+            yield Explained(answer, f"Why {verb.auxiliary} {subject} {verb.rest} {rest}", clause, 1.4)
+
+
+def _gives_reason(clause: Clause, part: Any) -> bool:
+    """Say whether a part of a clause tells why; "so that it is deaf" tells what follows, "so that it can hide" why."""
+    first, second = (token.lower_ for token in part.doc[part.left_edge.i : part.left_edge.i + 2])
+    if not ends_at_sign(part.right_edge) or re.search("[;:]", part.doc[clause.verb.i : part.left_edge.i].text):
+        return False
+    if first == "because" or (first, second) == ("due", "to"):
+        return True
+    if (first, second) == ("so", "that"):
+        return any(child.tag_ == "MD" for child in part.children)
+    easy = any(child.dep_ == "acomp" for child in clause.verb.children)  # "easy to read"
+    return part.tag_ == "VB" and (first == "to" or (first, second) == ("in", "order")) and not easy
+
+
+def _phrases(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
+    """Ask for what follows the preposition of a verb: "What are the lanterns made from?"."""
+    if not verb.rest:
+        return
+    known = _AFTER_PASSIVE if verb.passive else _AFTER_ACTIVE
+    for preposition in clause.verb.children:
+        if preposition.dep_ != "prep" or preposition.lower_ not in known or preposition.i != clause.verb.i + 1:
+            continue
+        for noun in preposition.children:
+            label = noun.ent_type_
+            tells = sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in noun.subtree) > 1
+            answer = leading(noun)
+            listed = label and any(child.dep_ == "conj" for child in noun.children)
+            if noun.dep_ != "pobj" or not tells or label in TIMES or label in _PLACES or listed:
+                continue
+            if len(answer.split()) in _PHRASE_WORDS:
+                word = "Who" if label == "PERSON" else "What"
+                asked = f"{word} {verb.auxiliary} {subject} {verb.rest} {preposition.text}"
+                yield Explained(answer, f"{asked} {rest_of(clause, preposition.i)}", clause, 1.1)

@@ -1,0 +1,38 @@
+"""What an opening pronoun stands for, with the real parser."""
+
+import pytest
+
+from groundset.runtime.parser import load_parser
+from programs.antecedent import resolved
+from programs.focus import choose_foci
+
+FIRST = "Maria Kolb led the work on the Lowen Link in 1931."
+
+
+@pytest.mark.parametrize(
+    ("sentences", "topic", "alone"),
+    [
+        ((FIRST, "She taught algebra."), "Maria Kolb", "Maria Kolb taught algebra."),
+        ((FIRST, "In 1933 she taught algebra."), "Maria Kolb", "In 1933 Maria Kolb taught algebra."),
+        (
+            ("Tidepool was written in 2016.", "It keeps jobs in one file."),
+            "Tidepool 2",
+            "Tidepool keeps jobs in one file.",
+        ),
+        ((FIRST, "She taught algebra."), "Lowen Link", None),  # title and headings do not name her
+        ((FIRST, "It replaced a ferry."), "Maria Kolb", None),  # she is no thing
+        ((FIRST, "The ferry sank.", "She taught algebra."), "Maria Kolb", None),  # ships are called she too
+        (("She taught algebra.",), "Maria Kolb", None),  # what comes before is unknown
+    ],
+)
+def test_a_subject_that_stays_is_named(sentences: tuple[str, ...], topic: str, alone: str | None) -> None:
+    assert resolved(sentences, topic, "en", load_parser("en-core-web-sm")).get(sentences[-1]) == alone
+
+
+def test_a_question_names_what_the_pronoun_stands_for() -> None:
+    passage = "Maria Kolb led the work on the Lowen Link. In 1933 she joined the Tarn Institute of Technology."
+    foci = choose_foci(passage, "Maria Kolb", "en", (), load_parser("en-core-web-sm"))
+    focus = next(focus for focus in foci if focus.answer == "1933")
+    assert focus.opening == "In which year did Maria Kolb join the Tarn Institute of Technology"
+    assert focus.sentence in passage
+    assert focus.fact == "In 1933 Maria Kolb joined the Tarn Institute of Technology."

@@ -19,7 +19,7 @@ from optimizers.errors import StrategyError  # noqa: E402
 from optimizers.examples import STEPS  # noqa: E402
 from optimizers.strategies import STRATEGIES  # noqa: E402
 
-_ALONE = [name for name, strategy in STRATEGIES.items() if "lm" in strategy.needs and "teacher" not in strategy.needs]
+_ALONE = [name for name, strategy in STRATEGIES.items() if strategy.run and "teacher" not in strategy.needs]
 
 
 def main() -> None:

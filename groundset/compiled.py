@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from groundset.data_files import data_path
 from groundset.errors import InputError
+from optimizers.ensemble import Blend
 from optimizers.heads import CriticHeads
 from optimizers.states import HEAD, CompiledState, folder_of, read_states
 from optimizers.thresholds import point_at
@@ -15,6 +16,7 @@ from programs.nearest import Encode, Nearest, Select
 from programs.steps import critics, generators
 
 SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
+ENSEMBLE = "ensemble"
 
 
 class Compiled(NamedTuple):
@@ -31,6 +33,11 @@ class Compiled(NamedTuple):
     def heads(self) -> dict[str, CriticHeads]:
         """Return the fitted heads by step."""
         return {step: state.heads for step, state in self.states.items() if state.heads is not None}
+
+    @property
+    def blends(self) -> dict[str, Blend]:
+        """Return by step how a head and the language model decide together."""
+        return {step: state.blend for step, state in self.states.items() if state.blend is not None}
 
     def selects(self, encode: Encode) -> dict[str, Select]:
         """Return what chooses among the demos of each step that has a pool of them."""
@@ -114,18 +121,26 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
     writing = {step: predict.signature for step, predict in generators().items()}
     candidates: list[tuple[CompiledState, str | None]] = []
     if users.lm is not None:
-        # The head decides by itself; thresholds of the language model count only where that is the critic.
-        asked = {**writing, **deciding} if users.critic == "lm" else writing
+        # The head decides by itself; what the language model decides counts only where that is in the critic.
+        asked = writing if users.critic == HEAD else {**writing, **deciding}
         states = read_states(folder / folder_of(users.lm), asked)
-        candidates += [(state, users.lm_sha256) for state in states.values()]
-    if users.critic == HEAD:
-        heads = read_states(folder / HEAD, deciding)
+        blended = users.critic == ENSEMBLE
+        kept = [state for step, state in states.items() if step in writing or blended == (state.blend is not None)]
+        candidates += [(state, users.lm_sha256) for state in kept]
+    if users.critic in (HEAD, ENSEMBLE):
+        # An ensemble is fitted with the shipped head, so it is used with that one.
+        heads = read_states((data_path("compiled") if users.critic == ENSEMBLE else folder) / HEAD, deciding)
         candidates += [(state, users.embedder_sha256) for state in heads.values()]
     for state, sha256 in candidates:
         if strict and state.model_sha256 != sha256:
             what = "another --embedder" if state.model == HEAD else "other weights of --lm"
             raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with {what}.")
-    return {state.step: state for state, sha256 in candidates if state.model_sha256 == sha256}
+    found: dict[str, CompiledState] = {}
+    for state, sha256 in candidates:
+        if state.model_sha256 == sha256:
+            mixed = found.get(state.step)  # then this is the head in it
+            found[state.step] = mixed.model_copy(update={"heads": state.heads}) if mixed else state
+    return found
 
 
 def _promise(state: CompiledState) -> dict[str, Any]:

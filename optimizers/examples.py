@@ -17,9 +17,9 @@ from programs.answers import opening
 from programs.conditions import condition_in
 from programs.evidence import plain, sentences
 from programs.evolved import OBJECTIONS, SHORT_WORDS
-from programs.focus import choose_foci, likely_question
+from programs.focus import choose_foci
 from programs.language import language_of
-from programs.linking import link
+from programs.linking import predicates
 from programs.types import Focus, Parse
 from programs.words import tokens
 
@@ -117,10 +117,9 @@ def _question(source: _Source) -> tuple[Rows, Rows]:
 
 def _reasoning(source: _Source) -> tuple[Rows, Rows]:
     rows: Rows = []
-    for label, passage, foci in _good_chunks(source):
-        language = language_of(passage)
-        found = [link(passage, label.topic, language, focus, likely_question(focus), source.parse) for focus in foci]
-        for linked in dict.fromkeys(linked for linked in found if linked is not None and not linked.kind):
+    for label in (label for label in source.chunks if label.good):
+        passage = plain(label.text)
+        for linked in predicates(passage, label.topic, language_of(passage), source.parse):
             asked = {"topic": label.topic, "fact": linked.sentence, "name": linked.name}
             rows.append(_example(label, passage, asked, number=len(rows)))
     return [], rows

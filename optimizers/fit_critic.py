@@ -99,7 +99,7 @@ def fit_critic(
     by_id: dict[Split, dict[str, float]] = {
         name: {label.id: value for label, value in zip(splits[name], found[name], strict=True)} for name in found
     }
-    return FittedCritic(CriticHeads(step=step, heads=heads), chosen, _thinned(curve, chosen), measures, by_id)
+    return FittedCritic(CriticHeads(step=step, heads=heads), chosen, thinned(curve, chosen), measures, by_id)
 
 
 def measure(labels: Sequence[Label], probability: Sequence[float], threshold: float) -> dict[str, Interval]:
@@ -117,7 +117,7 @@ def measure(labels: Sequence[Label], probability: Sequence[float], threshold: fl
     return figures
 
 
-def _thinned(curve: Sequence[CurvePoint], chosen: CurvePoint) -> tuple[CurvePoint, ...]:
+def thinned(curve: Sequence[CurvePoint], chosen: CurvePoint) -> tuple[CurvePoint, ...]:
     """Return enough points of a curve to draw it, the chosen one among them."""
     places = set(np.linspace(0, len(curve) - 1, _CURVE_POINTS).astype(int).tolist()) | {curve.index(chosen)}
     return tuple(curve[place] for place in sorted(places))

@@ -122,7 +122,7 @@ def answer(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     Where the label says that the passage does not answer the question: 1 for saying so, 0 for an answer.
     """
     del judges
-    found = tidy_answer(output.answer)
+    found = tidy_answer(output.answer, example.question)
     if not is_stated(example.answer):
         stated = is_stated(found)
         return Scored(0.0, f"The passage does not say it, yet the answer is {found!r}.") if stated else Scored(1.0, "")
@@ -176,7 +176,7 @@ def _with_answer(example: dspy.Example, written: str, judges: Judges) -> Scored:
     scored = _question(example, written, judges)
     if not scored.value:
         return scored
-    found = tidy_answer(judges.answer(example.topic, example.passage, written))
+    found = tidy_answer(judges.answer(example.topic, example.passage, written), written)
     if answers_agree(found, example.answer):
         return scored
     told = f"Asked it, the model answers {found!r}, where {example.answer!r} was meant."

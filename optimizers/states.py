@@ -12,6 +12,7 @@ import dspy
 from dspy.adapters.decision_state import DecisionState
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from optimizers.ensemble import Blend
 from optimizers.errors import StateError
 from optimizers.heads import CriticHeads
 from optimizers.thresholds import CurvePoint
@@ -34,6 +35,7 @@ class CompiledState(BaseModel):
         predictor: the predictor's own state: demos, instructions, thresholds.
         nearest: how many of the demos a call takes, those nearest to its input; all of them if it is not set.
         heads: the fitted heads, for ``head``.
+        blend: how a head and the model decide together, for the critic ``ensemble``.
         target_precision: what the threshold promises, if it was chosen for that.
         threshold: the probability from which on a candidate is accepted.
         curve: what other thresholds would do on dev rows.
@@ -52,6 +54,7 @@ class CompiledState(BaseModel):
     predictor: dict[str, Any]
     nearest: int | None = None
     heads: CriticHeads | None = None
+    blend: Blend | None = None
     target_precision: float | None = None
     threshold: float | None = None
     curve: tuple[CurvePoint, ...] = ()

@@ -74,7 +74,7 @@ class Strategy:
         needs: ``labels`` alone, a language model, labelled demos, a second and larger model.
         suits: for which models and steps it pays.
         run: drives the optimizer; what it tries stays in the ledger. None where a program of its own does it.
-        steps: which steps it compiles: ``all``, those that write, or those that decide.
+        steps: which steps it compiles: ``all``, those that write, those that decide, or ``judge``.
         nearest: how many demos a call chooses from the state's own, 0 for all of them.
     """
 
@@ -82,7 +82,7 @@ class Strategy:
     needs: tuple[Need, ...]
     suits: str
     run: Callable[[Task], None] | None
-    steps: Literal["all", "writing", "deciding"] = "all"
+    steps: Literal["all", "writing", "deciding", "judge"] = "all"
     nearest: int = 0
 
 
@@ -186,6 +186,7 @@ STRATEGIES: Mapping[str, Strategy] = {
         Strategy("knn", ("lm", "demos"), "servers that are quick to read prompts", _knn, "writing", NEAREST),
         Strategy("reanchor", ("lm",), "the critic lm, of 1.5B or more", _reanchor, "deciding"),
         Strategy("fit-head", ("labels",), "chunk and judge, without any language model", None, "deciding"),
+        Strategy("fit-ensemble", ("labels", "lm"), "judge, with a model of 1.5B or more", None, "judge"),
     )
 }
 DECIDED = ("chunk", "judge")
@@ -214,4 +215,6 @@ def check_task(strategy: Strategy, step: str, *, demos: bool, teacher: bool) -> 
 
 
 def _takes(strategy: Strategy, step: str) -> bool:
+    if strategy.steps == "judge":
+        return step == "judge"
     return strategy.steps == "all" or (strategy.steps == "deciding") == (step in DECIDED)

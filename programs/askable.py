@@ -46,12 +46,14 @@ class Askable(NamedTuple):
     """An answer, the question for it as far as the sentence gives its words, and how promising it is.
 
     ``named`` says whether the question holds a proper name; most that hold none do not say what they ask about.
+    ``defines`` says whether it asks what something is.
     """
 
     answer: str
     opening: str
     worth: float
     named: bool
+    defines: bool = False
 
 
 def askable(sentence: Any, title: str) -> list[Askable]:
@@ -72,7 +74,8 @@ def askable(sentence: Any, title: str) -> list[Askable]:
             found[asked.answer] = asked
     for each in explained(sentence, title):
         text = _tidy(each.opening)
-        asked = Askable(each.answer, text, each.worth, is_general(each.clause) or _is_named(text, sentence, title))
+        named = is_general(each.clause) or _is_named(text, sentence, title)
+        asked = Askable(each.answer, text, each.worth, named, each.defines)
         if asked.answer not in found and _sound(asked, _DEFINITION_WORDS):
             found[asked.answer] = asked
     return sorted(found.values(), key=lambda asked: (-asked.worth, asked.answer))
@@ -106,7 +109,7 @@ def _sound(asked: Askable, words: range = _WORDS) -> bool:
         len(text.split()) in words
         and not CONTEXT_REFERENCE.search(text)
         and not loose_pronouns(text, "en")
-        and not re.search(r"[()\[\]]|[:;] [a-z]", text)
+        and not re.search(r"[()\[\]]|[:;] [a-z]|(?<!and), (?:that|which|who)\b", text)
         and asked.answer.casefold() not in text.casefold()
         and not re.search(r"[()\[\]]", asked.answer)
     )

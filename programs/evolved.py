@@ -248,8 +248,10 @@ class Evolved(dspy.Module):
     def _answer(self, work: Work, candidate: Candidate) -> str | None:
         """Return the ground truth if the generator finds in the passage what the question asks about."""
         written = self._write("answer", work, topic=work.topic, passage=work.passage, question=candidate.question)
-        found, meant = steps.tidy_answer(written.answer), candidate.focus.answer
-        agrees = answers_agree(found, meant)
+        meant = candidate.focus.answer
+        found = steps.tidy_answer(written.answer, candidate.question)
+        # What a thing is the sentence says outright; small models often answer with its name, which says nothing.
+        agrees = answers_agree(found, meant) or (candidate.focus.defines and has_words(candidate.question, found))
         reason = None
         if not steps.is_stated(found):
             reason = f"not stated: {meant!r} was meant"

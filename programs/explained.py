@@ -27,12 +27,13 @@ _MOST_DEFINED_WORDS = 6
 
 
 class Explained(NamedTuple):
-    """An answer, the question for it, its clause, and how promising it is."""
+    """An answer, the question for it, its clause, how promising it is, and whether it says what something is."""
 
     answer: str
     opening: str
     clause: Clause
     worth: float
+    defines: bool = False
 
 
 def explained(sentence: Any, title: str) -> Iterator[Explained]:
@@ -61,7 +62,7 @@ def _definition(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]
             person = clause.subject.ent_type_ == "PERSON"
             # What a thing was is only one of the things that it was; a single word is too often no person at all.
             if (person and " " in subject) or (not person and clause.verb.tag_ != "VBD"):
-                yield Explained(answer, f"{'Who' if person else 'What'} {verb.auxiliary} {subject}", clause, 1.3)
+                yield Explained(answer, f"{'Who' if person else 'What'} {verb.auxiliary} {subject}", clause, 1.3, True)
 
 
 def _reasons(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:

@@ -66,7 +66,7 @@ def choose_foci(
         asked = [] if parsed is None else [each for each in askable(parsed, title) if each.answer in sentence]
         of_sentence = Focus(sentence=sentence, answer="", resolved=alone)
         for place, each in enumerate(asked[:_ANSWERS_EACH]):
-            told = {"answer": each.answer, "opening": each.opening, "easy": each.named}
+            told = {"answer": each.answer, "opening": each.opening, "easy": each.named, "defines": each.defines}
             focus = of_sentence.model_copy(update=told)
             found.append((worth * each.worth - _REPEAT_COST * place, focus))
         answers: dict[str, float] = {}

@@ -44,15 +44,38 @@ def link(passage: str, topic: str, language: str, focus: Focus, question: str, p
     parsed = parse(question, language) if parse and language == "en" else None
     if parse is None or parsed is None:
         return None
-    read = sentences(passage, language)
-    alone = resolved(read, topic, language, parse)
+    read = list(_read(passage, topic, language, parse))
     for name in _names(parsed, focus, language):
-        for sentence in read:
-            told = parse(re.sub(r"\s*\([^()]*\)", "", alone.get(sentence, sentence)), language)
+        for sentence, told in read:
             for linked in _said(told, name, sentence, aside=sentence == focus.sentence):
-                if _describes(linked, focus, question):
+                if _describes(linked, focus.answer, question):
                     return linked
     return None
+
+
+def predicates(passage: str, topic: str, language: str, parse: Parse | None) -> list[Link]:
+    """Return what the sentences of a passage say of names, where a kind has to be found for it."""
+    if parse is None or language != "en":
+        return []
+    found = [
+        linked
+        for sentence, told in _read(passage, topic, language, parse)
+        for name in dict.fromkeys(_NAME.findall(told.text))
+        if any(token.pos_ == "PROPN" and token.text in name for token in told)
+        for linked in _said(told, name, sentence, aside=False)
+        if linked.predicate and _describes(linked, "-", name) and not set(tokens(name)) <= stop_words(language)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _read(passage: str, topic: str, language: str, parse: Parse) -> Iterator[tuple[str, Any]]:
+    """Yield the sentences of a passage, each parsed with names for pronouns and without brackets."""
+    read = sentences(passage, language)
+    alone = resolved(read, topic, language, parse)
+    for sentence in read:
+        parsed = parse(re.sub(r"\s*\([^()]*\)", "", alone.get(sentence, sentence)), language)
+        if parsed is not None:
+            yield sentence, parsed
 
 
 def _names(question: Any, focus: Focus, language: str) -> list[str]:
@@ -104,15 +127,15 @@ def _kind(noun: Any) -> str:
     return found[1] if found else ""
 
 
-def _describes(linked: Link, focus: Focus, question: str) -> bool:
+def _describes(linked: Link, answer: str, question: str) -> bool:
     said = f"{linked.kind} {linked.predicate}".strip()
     words, asked = content_words(said, "en"), set(content_words(question, "en"))
     return (
         len(tokens(said)) in _WORDS
         and len(set(words)) >= _FEWEST_CONTENT_WORDS
         and not asked.intersection(words)
-        and focus.answer.casefold() not in said.casefold()
-        and not set(content_words(focus.answer, "en")) & set(words)
+        and answer.casefold() not in said.casefold()
+        and not set(content_words(answer, "en")) & set(words)
         and not loose_pronouns(said, "en")
         and not CONTEXT_REFERENCE.search(said)
         and not re.search(r"[()\[\]:;\"“”]", said)

@@ -68,10 +68,12 @@ def tidy_question(text: str) -> str:
     return (head.rstrip() + mark).strip()
 
 
-def tidy_answer(text: str) -> str:
-    """Return an answer without labels, markup, notes or a full stop after a phrase."""
+def tidy_answer(text: str, question: str = "") -> str:
+    """Return an answer without labels, markup, notes, a full stop after a phrase or words of "What is X?" before it."""
     text = re.sub(r"[*_`]+|\[\d+\]", "", " ".join(text.split()))
     text = re.sub(r"^(?:answer|antwort|a)\s*[:.]\s*", "", text, flags=re.IGNORECASE).strip()
+    if defined := re.fullmatch(r"(?:What|Who) (is|are|was|were) (.+?)\??", question):
+        text = re.sub(rf"^{re.escape(defined[2])} {defined[1]} ", "", text, flags=re.IGNORECASE)
     return text[:-1].rstrip() if re.search(r"\w{2}\.$", text) and text.count(".") == 1 else text
 
 

@@ -68,7 +68,7 @@ class Focus(_Frozen):
 
     ``resolved`` is the sentence with a name in place of its subject "it", "he" or "she". ``opening`` holds the words
     that its question begins with, as far as form and syntax give them; ``easy`` says whether they make a question
-    that is likely to be good.
+    that is likely to be good, ``defines`` whether it asks what something is.
     """
 
     sentence: str
@@ -76,6 +76,7 @@ class Focus(_Frozen):
     resolved: str = ""
     opening: str = ""
     easy: bool = False
+    defines: bool = False
 
     @property
     def fact(self) -> str:

@@ -84,6 +84,11 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(_STOP.get(language, _STOP["en"]).split())
 
 
+def is_function_word(token: str) -> bool:
+    """Say whether a token is a function word of any language that is known."""
+    return any(token in stop_words(language) for language in _STOP)
+
+
 def content_words(text: str, language: str) -> list[str]:
     """Return the stems of the words of a text that carry meaning, numbers among them."""
     stop = stop_words(language)

@@ -45,7 +45,7 @@ def compile_steps(
             metavar="P",
             min=0.0,
             max=1.0,
-            help="For fit-head: the share of accepted rows that must be good, with 95 % confidence.",
+            help="For fit-head and fit-ensemble: the share of accepted rows that must be good, with 95 % confidence.",
             show_default="chunk 0.8, judge 0.5",
         ),
     ] = None,
@@ -75,9 +75,11 @@ def compile_steps(
     asked = [] if _ALL in steps else list(dict.fromkeys(steps))
     if optimizer == "fit-head":
         reports = _heads(asked, labels or [], target_precision, embedder, seed, out)
+    elif lm is None:
+        raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
+    elif optimizer == "fit-ensemble":
+        reports = _ensemble(asked, lm, labels or [], target_precision, embedder, out)
     else:
-        if lm is None:
-            raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
         reports = _with_model(
             asked, optimizer, lm, teacher, labels or [], embedder, budget=budget, seed=seed, out=out, verbose=verbose
         )
@@ -102,6 +104,18 @@ def _heads(
         out=out,
         on_progress=lambda said: typer.echo(f"{said}.", err=True),
     )
+
+
+def _ensemble(
+    steps: list[str], lm: str, labels: list[Path], target_precision: float | None, embedder: str, out: Path
+) -> "Iterator[tuple[CompileReport, Path]]":
+    from groundset.compiling import compile_ensemble
+    from optimizers.strategies import STRATEGIES, check_task
+
+    for step in steps:
+        check_task(STRATEGIES["fit-ensemble"], step, demos=True, teacher=False)
+    with _progress() as told:
+        yield compile_ensemble(lm, labels, embedder=embedder, target_precision=target_precision, out=out, listener=told)
 
 
 def _with_model(

@@ -38,7 +38,7 @@ def generate(
         ),
     ] = None,
     critic: Annotated[
-        str | None, typer.Option(help="Who decides what is good: head (fast) or lm.", show_default="head")
+        str | None, typer.Option(help="Who decides what is good: head (fast), lm, or ensemble.", show_default="head")
     ] = None,
     compiled: Annotated[
         str | None,

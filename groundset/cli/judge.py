@@ -27,14 +27,14 @@ def judge(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The rows: one JSON object in each line.")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the judged rows go.", show_default=False)],
     critic: Annotated[
-        str, typer.Option(metavar="NAME", help="Who decides: head (quick, no language model) or lm.")
+        str, typer.Option(metavar="NAME", help="Who decides: head (quick, no language model), lm, or ensemble of both.")
     ] = "head",
     lm: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="The language model of the critic lm."),
+        typer.Option(metavar="MODEL", help="The language model of the critics lm and ensemble."),
     ] = None,
     embedder: Annotated[
-        str, typer.Option(metavar="MODEL", help="The embedding model of the critic head.")
+        str, typer.Option(metavar="MODEL", help="The embedding model of the critics head and ensemble.")
     ] = DEFAULT_EMBEDDER,
     compiled: Annotated[
         str, typer.Option(metavar="WHICH", help="Compiled states: shipped, champion, none or a folder of your own.")
@@ -92,17 +92,19 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled:
 
     with ExitStack() as stack:
         encoder = language_model = None
-        if critic == "lm" and lm is not None:
+        if critic != "head" and lm is not None:
             from groundset.runtime.lms import open_lm
 
             language_model = stack.enter_context(open_lm(lm))
-        elif critic != "lm":
+        if critic != "lm":
             from groundset.retrieval.embedder import load_embedder
 
             encoder = load_embedder(embedder)
         named = (language_model.name, language_model.sha256) if language_model else (None, None)
         states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named))
-        opened = open_critic(critic, embedder=encoder, language_model=language_model, heads=states.heads)
+        opened = open_critic(
+            critic, embedder=encoder, language_model=language_model, heads=states.heads, blends=states.blends
+        )
         state = states.predictors.get("chunk" if kind == "chunks" else "judge")
         if kind == "chunks":
             yield lambda rows: judge_chunks([row["text"] for row in rows], opened, state)

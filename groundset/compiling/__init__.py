@@ -1,6 +1,7 @@
 """Compiling steps with the labels that groundset ships and the user's own, into a folder of states."""
 
+from groundset.compiling.ensembles import compile_ensemble
 from groundset.compiling.heads import compile_heads
 from groundset.compiling.steps import Compiler, Listener, Wish
 
-__all__ = ["Compiler", "Listener", "Wish", "compile_heads"]
+__all__ = ["Compiler", "Listener", "Wish", "compile_ensemble", "compile_heads"]

@@ -51,7 +51,7 @@ class HeadCritic:
             KeyError: if a question is none of those that groundset's signatures ask.
         """
         inputs = state["inputs"]
-        step = _STEPS[frozenset(inputs)]
+        step = self.step_of(inputs)
         known = self._heads[step].decide(inputs, self._encoder) if step in self._heads else {}
         if not questions.keys() <= known.keys():
             known = HAND_SET[step](inputs, self._similarity) | known
@@ -61,6 +61,11 @@ class HeadCritic:
             else _levels(known[name], len(question["criteria"]))
             for name, question in questions.items()
         }
+
+    @staticmethod
+    def step_of(inputs: Mapping[str, str]) -> str:
+        """Return the step that decides about these inputs."""
+        return _STEPS[frozenset(inputs)]
 
     async def acall(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return evidence for each question."""

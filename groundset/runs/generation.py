@@ -158,7 +158,7 @@ def _open_parts(
     users = Users(config.critic, embedder.sha256, language_model.name, language_model.sha256)
     compiled = load_compiled(config.compiled, users)
     critic = (open_critic or real_open_critic)(
-        config.critic, embedder=embedder, language_model=language_model, heads=compiled.heads
+        config.critic, embedder=embedder, language_model=language_model, heads=compiled.heads, blends=compiled.blends
     )
     models = {"lm": language_model, "embedder": embedder, "parser": parser}
     named = with_models(identity, **{key: ModelName(model.name, model.sha256) for key, model in models.items()})

@@ -102,7 +102,9 @@ class Schedule:
             if last is not None and last >= len(self._verdicts):
                 return None
             self._place += 1
-            if round_ == 1 and chunk_id in self._asked_simply:
+            # The second round asks simply about what the first one asked otherwise, if nothing came of that.
+            given = last is not None and self._verdicts[last].accepted is not None
+            if round_ == 1 and (given or chunk_id in self._asked_simply):
                 continue
             if last is None or not self._verdicts[last].exhausted:
                 self._learn(horizon)

@@ -5,7 +5,7 @@ from collections import Counter
 
 from programs.evidence.text import CAPITALISED, sentences, share
 from programs.language import language_of
-from programs.words import content_words, has_words, numbers, tokens
+from programs.words import content_words, has_words, is_function_word, numbers, tokens
 
 _KINDS: tuple[tuple[str, str], ...] = (
     (
@@ -38,6 +38,7 @@ _AMOUNT_WORDS = re.compile(
 
 
 _WINDOW = 6  # words on either side of an answer
+_FEWEST_FIRST_WORDS, _PHRASE_WORDS = 3, 7
 
 
 def answer_kind(question: str) -> str | None:
@@ -110,11 +111,17 @@ def answers_agree(found: str, meant: str, threshold: float = 0.6) -> bool:
     """Say whether the answer that was found is the one that was meant, give or take its edges.
 
     The token F1 must reach the threshold, the numbers must be the same, and a shorter answer must end as the one
-    that was meant does: a surname stands for a name, but "Phoenix" does not stand for "Phoenix Technologies".
+    that was meant does: a surname stands for a name, but "Phoenix" does not stand for "Phoenix Technologies". Only
+    function words may lack elsewhere. Of a phrase or clause the first words are enough: "a river of Ngorwe" for "a
+    river of Ngorwe that rises in the west".
     """
+    short, full = tokens(found), tokens(meant)
+    if len(short) >= _FEWEST_FIRST_WORDS and len(full) >= _PHRASE_WORDS and short == full[: len(short)]:
+        return True
     if agreement(found, meant) < threshold or numbers(found) != numbers(meant):
         return False
-    short, full = tokens(found), tokens(meant)
+    if all(is_function_word(token) for token in set(short) ^ set(full)):
+        return True
     return len(short) >= len(full) or bool(numbers(meant)) or short == full[-len(short) :]
 
 

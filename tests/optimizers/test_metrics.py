@@ -138,7 +138,7 @@ def test_a_kind_is_usable_and_named_in_the_passage(kind: str, value: float) -> N
     ],
 )
 def test_an_answer_is_worth_its_f1_with_the_label(label: str, found: str, value: float) -> None:
-    scored = METRICS["answer"](example(answer=label), SimpleNamespace(answer=found), judges())
+    scored = METRICS["answer"](example(question="Who?", answer=label), SimpleNamespace(answer=found), judges())
     assert scored.value == pytest.approx(value)
 
 

@@ -115,6 +115,10 @@ def test_agreement_is_token_f1(first: str, second: str, value: float) -> None:
         ("1892", "April 1892", True),
         ("1893", "April 1892", False),
         ("2,000 guilders", "1,000 guilders", False),
+        ("a small job queue", "a small job queue for Python that keeps its jobs in one file", True),
+        ("queue for Python", "a small job queue for Python that keeps its jobs in one file", False),
+        ("the town hall", "the town hall clock", False),
+        ("safety, speed", "safety, and speed", True),
         ("", "1892", False),
     ],
 )

@@ -96,6 +96,7 @@ def make() -> Make:
         candidates: int = 1,
         round: int = 0,
         parse: Parse | None = None,
+        text: str = TEXT,
     ) -> tuple[Outcome, ScriptedEngine, list[StepRecord]]:
         engine = ScriptedEngine(
             {"keyphrases": "22 February 2009", "question": GOOD, "answer": "22 February 2009", **script}
@@ -110,7 +111,8 @@ def make() -> Make:
             parse=parse,
         )
         seen: list[StepRecord] = []
-        attempt = Attempt(number=0, chunk=CHUNK, evolution=evolution, round=round)
+        chunk = CHUNK.model_copy(update={"text": text, "end": len(text)})
+        attempt = Attempt(number=0, chunk=chunk, evolution=evolution, round=round)
         with dspy.context(lm=lm, adapter=PlainTextAdapter()):
             return recipe(attempt=attempt, observer=seen.append), engine, seen
 
@@ -328,3 +330,20 @@ def test_the_first_round_asks_only_what_is_easy(make: Make) -> None:
     later, engine, _ = make({}, round=3, parse=lambda sentence, language: parse("It rained.", language))
     assert engine.steps == ["keyphrases", "question", "answer"]
     assert later.draft is not None
+
+
+@pytest.mark.parametrize(
+    ("found", "accepted"),
+    [
+        ("Tidepool", True),  # the name says nothing against what the sentence says
+        ("Tidepool is a small job queue", True),  # the first words of the answer, after those of the question
+        ("the weather service", False),
+    ],
+)
+def test_what_a_thing_is_stands_unless_something_else_is_found(make: Make, found: str, accepted: bool) -> None:
+    text = "Tidepool is a small job queue for Python that keeps its jobs in a single file."
+    script: Script = {"question": "What is Tidepool?", "answer": found}
+    outcome, _, _ = make(script, parse=load_parser("en-core-web-sm"), text=text)
+    assert (outcome.draft is not None) is accepted
+    if outcome.draft is not None:
+        assert outcome.draft.answer == "a small job queue for Python that keeps its jobs in a single file"

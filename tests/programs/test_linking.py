@@ -3,7 +3,7 @@
 import pytest
 
 from groundset.runtime.parser import Parser, load_parser
-from programs.linking import Link, describe, link
+from programs.linking import Link, describe, link, predicates
 from programs.types import Focus
 
 ROCK = (
@@ -103,3 +103,13 @@ def test_other_languages_and_no_parser_give_no_links(parser: Parser) -> None:
     question = "On what date did the Henn Lady strike the Grey Widow?"
     assert link(ROCK, "", "de", focus, question, parser) is None
     assert link(ROCK, "", "en", focus, question, None) is None
+
+
+def test_predicates_are_what_sentences_say_of_names(parser: Parser) -> None:
+    passage = (
+        "Panels last for nine years. Maria Kolb had built two locks at Tarn. Tidepool is a small job queue for Python."
+    )
+    assert predicates(passage, "", "en", parser) == [
+        Link("Maria Kolb", "Maria Kolb had built two locks at Tarn.", "had built two locks at Tarn")
+    ]
+    assert predicates(passage, "", "de", parser) == predicates(passage, "", "en", None) == []

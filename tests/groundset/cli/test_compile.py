@@ -94,6 +94,8 @@ def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, scripted,
         (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm."),
         (("answer",), "--optimizer fit-head compiles deciding steps only; answer writes."),
         (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--optimizer mipro needs a second model"),
+        (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),
+        (("judge", "--optimizer", "fit-ensemble"), "--optimizer fit-ensemble compiles for a language model"),
         (("compress", "--optimizer", "knn", "--lm", "tiny"), "the labels hold no example outputs for compress"),
     ],
 )

@@ -1,0 +1,209 @@
+"""Compiling the ensemble of the fitted head and a language model, for questions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from groundset.compiled import SHIPPED, Users, load_compiled
+from groundset.compiling.calls import CallFile
+from groundset.compiling.heads import TARGET_PRECISION
+from groundset.compiling.labels import label_files
+from groundset.compiling.record import environment, write_report
+from groundset.compiling.steps import Listener
+from groundset.critics import open_critic
+from groundset.errors import InputError
+from groundset.retrieval.embedder import load_embedder
+from groundset.runtime.lms import LanguageModel, open_lm
+from optimizers.ensemble import ASKED, FLOOR, STRATEGY, demos_of, fit_blend, held_out
+from optimizers.fit_critic import measure, thinned, thresholds_of
+from optimizers.labels import QuestionLabel, Split, hashes_of, read_labels, refuse_test_rows, splits_of
+from optimizers.measures import Interval, area_under_roc, mean, mean_gain, paired_gain
+from optimizers.metrics import decision_value
+from optimizers.report import CompileReport
+from optimizers.states import CompiledState, dspy_version, signature_hash
+from optimizers.thresholds import lowest_threshold, precision_curve
+from programs.deciding import OVERALL, decide
+from programs.evidence import plain
+from programs.steps import critics
+
+STEP = "judge"
+_SPLITS: tuple[Split, ...] = ("dev", "test")
+_LIBRARIES = ("dspy", "xllamacpp", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Labelled questions of a split with what the head says of them, and the model of those that it was asked about."""
+
+    labels: Sequence[QuestionLabel]
+    head: Sequence[float]
+    model: Sequence[float | None]
+
+    @property
+    def asked(self) -> list[int]:
+        return [place for place, said in enumerate(self.model) if said is not None]
+
+    def of_asked(self) -> tuple[list[float], list[float], list[bool]]:
+        said = [(self.head[n], self.model[n] or 0.0, self.labels[n].good) for n in self.asked]
+        head, model, good = zip(*said, strict=True)
+        return list(head), list(model), list(good)
+
+    def with_asked(self, probabilities: Sequence[float]) -> list[float]:
+        """Return the head's probabilities with others for the rows that the model was asked about."""
+        found = list(self.head)
+        for place, probability in zip(self.asked, probabilities, strict=True):
+            found[place] = probability
+        return found
+
+
+def compile_ensemble(
+    lm: str,
+    labels: Sequence[Path],
+    *,
+    embedder: str,
+    target_precision: float | None,
+    out: Path,
+    listener: Listener,
+    open_model: Callable[..., LanguageModel] = open_lm,
+    load: Callable[[str], Any] = load_embedder,
+) -> tuple[CompileReport, Path]:
+    """Fit how head and model decide together, and write the state to ``<out>/<model>/judge.json``.
+
+    Both are weighed on dev rows, because the head was fitted to the train rows; the threshold is chosen on what
+    blends fitted to other documents say of them. Finished calls are kept in ``<out>/calls.sqlite``.
+
+    Raises:
+        InputError: the shipped head has another embedder, or the folder cannot be written.
+        OptimizerError: labels are wrong or do not support the precision.
+        GroundsetError: the model failed.
+    """
+    files = label_files(STEP, labels)
+    splits = splits_of(read_labels(QuestionLabel, files))
+    refuse_test_rows([*splits["train"], *splits["dev"]])
+    encoder = load(embedder)
+    compiled = load_compiled(SHIPPED, Users("head", encoder.sha256))
+    if STEP not in compiled.states:
+        raise InputError("--embedder: an ensemble has the shipped head in it, which has another embedder.")
+    head = open_critic("head", embedder=encoder, language_model=None, heads=compiled.heads)
+    judge = critics()[STEP]
+    judge.load_state(compiled.predictors[STEP])
+    by_head = {split: _decided(judge, head, splits[split]) for split in _SPLITS}
+    demos = demos_of(splits["train"])
+    listener.start(STEP, sum(probability >= FLOOR for found in by_head.values() for probability in found))
+    with CallFile(out / "calls.sqlite") as calls, open_model(lm, journal=calls) as model:
+        before = model.usage()
+        critic = open_critic("lm", embedder=None, language_model=model)
+        rows = {split: _asked(splits[split], by_head[split], demos, critic, listener) for split in _SPLITS}
+        figures = {name: value - before[name] for name, value in model.usage().items()}
+        named = (model.name, model.sha256)
+    blend = fit_blend(*rows["dev"].of_asked())
+    documents = [rows["dev"].labels[place].document for place in rows["dev"].asked]
+    dev = rows["dev"].with_asked(held_out(*rows["dev"].of_asked(), documents))
+    seen, said, _ = rows["test"].of_asked()
+    test = rows["test"].with_asked([blend.probability(*both) for both in zip(seen, said, strict=True)])
+    curve = precision_curve([label.good for label in splits["dev"]], dev)
+    target = TARGET_PRECISION[STEP] if target_precision is None else target_precision
+    chosen = lowest_threshold(curve, target)
+    before_threshold = compiled.states[STEP].threshold or 0.5
+    after: dict[Split, list[float]] = {"dev": dev, "test": test}
+    measures, told = _measures(rows, after, before_threshold, chosen.threshold)
+    predictor = thresholds_of(judge.signature, chosen.threshold) | {"demos": demos}
+    state = CompiledState(
+        step=STEP,
+        model=named[0],
+        model_sha256=named[1],
+        optimizer=STRATEGY,
+        signature=signature_hash(judge.signature),
+        dspy=dspy_version(),
+        predictor=predictor,
+        blend=blend,
+        target_precision=target,
+        threshold=chosen.threshold,
+        curve=thinned(curve, chosen),
+        record={
+            "labels": hashes_of(files),
+            "rows": {split: len(rows[split].labels) for split in _SPLITS},
+            "asked": {split: len(rows[split].asked) for split in _SPLITS},
+            "head": compiled.digest,
+            "versions": {name: metadata.version(name) for name in _LIBRARIES},
+            "measures": {
+                version: {name: figure.as_record() for name, figure in found.items()}
+                for version, found in measures.items()
+            },
+        },
+    )
+    parameters = {"optimizer": STRATEGY, "embedder": embedder, "target_precision": target, **environment(state)}
+    report = CompileReport(
+        state=state, measures=measures, rows=told, parameters=parameters, figures={**figures, "calls": _calls(rows)}
+    )
+    return report, write_report(report, out)
+
+
+def _decided(judge: dspy.Predict, critic: Any, labels: Sequence[QuestionLabel]) -> list[float]:
+    pairs = [{"passage": plain(label.passage), "question": label.question} for label in labels]
+    critic.embed_ahead(pairs)
+    return [decide(judge, critic, **pair).probability for pair in pairs]
+
+
+def _asked(
+    labels: Sequence[QuestionLabel],
+    head: Sequence[float],
+    demos: Sequence[dict[str, Any]],
+    critic: Any,
+    listener: Listener,
+) -> _Rows:
+    """Ask the model about the rows that the head does not refuse."""
+    signature = critics()[STEP].signature
+    for name in [name for name in signature.output_fields if name != ASKED]:
+        signature = signature.delete(name)
+    predict = dspy.Predict(signature)
+    predict.demos = list(demos)
+    said: list[float | None] = []
+    for label, probability in zip(labels, head, strict=True):
+        if probability < FLOOR:
+            said.append(None)
+            continue
+        listener.call()
+        decision = decide(predict, critic, passage=plain(label.passage), question=label.question)
+        said.append(decision.probabilities[ASKED])
+    return _Rows(labels, head, said)
+
+
+def _calls(rows: dict[Split, _Rows]) -> int:
+    return sum(len(of_split.asked) for of_split in rows.values())
+
+
+def _measures(
+    rows: dict[Split, _Rows], after: dict[Split, list[float]], old: float, new: float
+) -> tuple[dict[str, dict[str, Interval]], list[dict[str, Any]]]:
+    """Return what head and ensemble do at their thresholds, and the rows with what was said of them."""
+    measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
+    told = []
+    for split, of_split in rows.items():
+        good = [label.good for label in of_split.labels]
+        scores: dict[str, list[float]] = {}
+        for version, found, threshold in (("before", of_split.head, old), ("after", after[split], new)):
+            scores[version] = [decision_value(g, p >= threshold, p) for g, p in zip(good, found, strict=True)]
+            measures[version][split] = mean(scores[version])
+            figures = measure(of_split.labels, found, threshold)
+            measures[version] |= {f"{split}_{name}": figure for name, figure in figures.items()}
+        measures["gain"][split] = mean_gain(scores["before"], scores["after"])
+        measures["gain"][f"{split}_auc"] = paired_gain(area_under_roc, good, of_split.head, after[split])
+        for place, label in enumerate(of_split.labels):
+            told.append(
+                {
+                    "split": split,
+                    "id": label.id,
+                    OVERALL: label.good,
+                    "reason": label.reason,
+                    "before_probability": of_split.head[place],
+                    "after_probability": after[split][place],
+                    "before_score": scores["before"][place],
+                    "after_score": scores["after"][place],
+                }
+            )
+    return measures, told

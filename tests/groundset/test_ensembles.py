@@ -1,0 +1,91 @@
+"""Compiling an ensemble, with a scripted model: what is asked, measured, written and used."""
+
+import json
+import math
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from groundset.compiled import Users, load_compiled
+from groundset.compiling import compile_ensemble
+from groundset.data_files import data_path
+from optimizers.errors import PromiseError
+
+SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
+
+
+class Knowing:
+    """Says yes to questions that hold a year, no to others; counts its calls."""
+
+    model = "local/w"
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, request):
+        self.calls += 1
+        asked = "".join(part.text for part in request.messages[-1].parts)
+        yes = 0.8 if " year " in asked.split("Question: ")[-1] else 0.3
+        top = [SimpleNamespace(token=word, logprob=math.log(p)) for word, p in (("yes", yes), ("no", 1 - yes))]
+        return SimpleNamespace(logprobs=[SimpleNamespace(token="yes", logprob=math.log(yes), top=top)])
+
+
+class Listener:
+    def __init__(self):
+        self.expected = self.calls = 0
+
+    def start(self, step, calls):
+        self.expected = calls
+
+    def call(self):
+        self.calls += 1
+
+    def say(self, said): ...
+
+
+def compiled(word_encoder, out, target):
+    knowing, listener = Knowing(), Listener()
+
+    @contextmanager
+    def open_model(spec, journal):
+        yield SimpleNamespace(lm=knowing, name=spec, sha256="w" * 64, usage=lambda: {"seconds": float(knowing.calls)})
+
+    report, file = compile_ensemble(
+        "tiny",
+        [],
+        embedder="words",
+        target_precision=target,
+        out=out,
+        listener=listener,
+        open_model=open_model,
+        load=lambda name: word_encoder(SHA),
+    )
+    assert knowing.calls == listener.calls == listener.expected > 0
+    return report, file
+
+
+def test_an_ensemble_is_fitted_measured_and_found_again(word_encoder, tmp_path):
+    report, file = compiled(word_encoder, tmp_path, 0.05)
+    assert file == tmp_path / "tiny" / "judge.json"
+    state = report.state
+    assert state.blend is not None
+    assert state.record["rows"]["dev"] > state.record["asked"]["dev"] > 0
+    assert report.figures["calls"] == sum(state.record["asked"].values()) == report.figures["seconds"]
+    assert {"dev", "test", "dev_auc", "test_auc"} <= set(report.measures["gain"])
+    assert {row["split"] for row in report.rows} == {"dev", "test"}
+    untouched = [row for row in report.rows if row["before_probability"] < state.blend.floor]
+    assert untouched
+    assert all(row["before_probability"] == row["after_probability"] for row in untouched)
+    used = load_compiled(str(tmp_path), Users("ensemble", SHA, "tiny", "w" * 64))
+    assert used.blends == {"judge": state.blend}
+    assert set(used.heads) == {"chunk", "judge"}
+    assert len(used.predictors["judge"]["demos"]) == 4
+    assert used.record()["judge"]["threshold"] == state.threshold
+    assert "judge" not in load_compiled("shipped", Users("lm", None, "tiny", "w" * 64)).states
+
+
+def test_a_promise_that_the_labels_do_not_support_writes_nothing(word_encoder, tmp_path):
+    with pytest.raises(PromiseError):
+        compiled(word_encoder, tmp_path, 0.99)
+    assert not (tmp_path / "tiny").exists()

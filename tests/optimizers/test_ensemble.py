@@ -1,0 +1,64 @@
+"""How a head and a language model decide together."""
+
+import pytest
+
+from optimizers.ensemble import ASKED, Blend, demos_of, fit_blend, held_out
+from optimizers.labels import LabelledAnswer, QuestionLabel
+
+BLEND = Blend(asked=ASKED, floor=0.2, intercept=0.0, head=1.0, model=1.0)
+
+
+def label(number: int, reason: str, passage: str = "The mill burned in 1893.") -> QuestionLabel:
+    return QuestionLabel(
+        id=f"q{number}",
+        document="mill",
+        chunk="mill-01",
+        topic="Mill",
+        passage=passage,
+        question=f"What burned, {number}?",
+        label="good" if reason == "ok" else "bad",
+        reason=reason,
+        explanation="It says so.",
+        answer=LabelledAnswer(text="the mill", label="correct") if reason == "ok" else None,
+        origin="written",
+        language="en",
+        split="train",
+        annotation_pass=1,
+    )
+
+
+def test_log_odds_add_up() -> None:
+    assert BLEND.probability(0.5, 0.5) == pytest.approx(0.5)
+    assert BLEND.probability(0.75, 0.75) == pytest.approx(0.9)  # odds of 3 and 3 make 9
+    assert BLEND.probability(0.75, 0.25) == pytest.approx(0.5)
+    assert 0.0 < BLEND.probability(0.0, 0.0) < BLEND.probability(1.0, 1.0) < 1.0
+
+
+def test_the_side_that_knows_gets_the_weight() -> None:
+    good = [True, False] * 20
+    fitted = fit_blend([0.5] * 40, [0.9 if each else 0.1 for each in good], good)
+    assert abs(fitted.head) < 1e-6
+    assert fitted.model > 0.5
+
+
+def test_a_row_is_never_judged_by_a_blend_that_saw_its_document() -> None:
+    # In each document the model says the opposite of what it says elsewhere, so only rows of the own one would help.
+    good = [True, False] * 10
+    groups = [f"d{place // 4}" for place in range(20)]
+    odd = [0.9 if each else 0.1 for each in good]
+    odd[:4] = [0.1, 0.9, 0.1, 0.9]
+    found = held_out([0.5] * 20, odd, good, groups)
+    assert found[0] < 0.5 < found[1]
+    assert found[4] > 0.5 > found[5]
+
+
+def test_demos_are_pairs_of_what_is_answered_and_what_is_not() -> None:
+    rows = [label(1, "ok"), label(2, "vague"), label(3, "unanswerable"), label(4, "ok", "long " * 200), label(5, "ok")]
+    demos = demos_of([*rows, label(6, "unanswerable"), label(7, "unanswerable")])
+    assert [(demo["question"], demo[ASKED]) for demo in demos] == [
+        ("What burned, 3?", False),
+        ("What burned, 1?", True),
+        ("What burned, 6?", False),
+        ("What burned, 5?", True),
+    ]
+    assert {demo["explanation"] for demo in demos} == {"It says so."}

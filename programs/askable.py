@@ -25,7 +25,7 @@ from programs.syntax import (
     text_of,
     verb_of,
 )
-from programs.words import CONTEXT_REFERENCE, has_words, loose_pronouns
+from programs.words import CONTEXT_REFERENCE, has_words, loose_pronouns, without_brackets
 
 _OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
@@ -73,16 +73,12 @@ def askable(sentence: Any, title: str) -> list[Askable]:
         if asked is not None and _sound(asked) and not any(asked.answer in other for other in found):
             found[asked.answer] = asked
     for each in explained(sentence, title):
-        text = _tidy(each.opening)
+        text = without_brackets(" ".join(each.opening.split()))
         named = is_general(each.clause) or _is_named(text, sentence, title)
         asked = Askable(each.answer, text, each.worth, named, each.defines)
         if asked.answer not in found and _sound(asked, _DEFINITION_WORDS):
             found[asked.answer] = asked
     return sorted(found.values(), key=lambda asked: (-asked.worth, asked.answer))
-
-
-def _tidy(text: str) -> str:
-    return re.sub(r"\s*\([^()]*\)", "", " ".join(text.split()))
 
 
 def _answers(sentence: Any) -> Iterator[str]:
@@ -132,7 +128,7 @@ def _ask(sentence: Any, answer: str, title: str) -> Askable | None:
         if asked is None:
             return None
         words, worth = asked
-        text = _tidy(words)
+        text = without_brackets(" ".join(words.split()))
         return Askable(answer, text, worth, is_general(clause) or _is_named(text, sentence, title))
     return None
 

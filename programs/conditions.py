@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from programs.syntax import clauses, text_of
 from programs.types import Focus, Parse
-from programs.words import CONTEXT_REFERENCE, loose_pronouns, stop_words, tokens
+from programs.words import CONTEXT_REFERENCE, loose_pronouns, stop_words, tokens, without_brackets
 
 _CLAUSE: dict[str, str] = {
     "en": r"(?:if|when|while|after|before|because|since|although|though|unless|until|once|during|following|despite|"
@@ -40,7 +40,7 @@ def condition_in(focus: Focus, question: str, language: str, parse: Parse | None
     Of a parsed sentence that is an adverbial clause of what is asked. Without a parser it is what a conjunction
     opens, or a phrase of place, time or manner where the sentence opens with it and a comma ends it.
     """
-    parsed = parse(re.sub(r"\s*\([^()]*\)", "", focus.fact), language) if parse else None
+    parsed = parse(without_brackets(focus.fact), language) if parse else None
     if parsed is None:
         return next(
             (Condition(text) for text in _pieces(focus.sentence, language) if _adds(text, focus, question, language)),

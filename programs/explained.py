@@ -7,16 +7,22 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from programs.syntax import TIMES, Clause, Verb, clauses, ends_at_sign, leading, rest_of, subject_of, text_of, verb_of
+from programs.syntax import (
+    SAYS_LITTLE,
+    TIMES,
+    Clause,
+    Verb,
+    clauses,
+    ends_at_sign,
+    leading,
+    rest_of,
+    subject_of,
+    text_of,
+    verb_of,
+)
 from programs.words import CONTEXT_REFERENCE
 
 _ARTICLES = frozenset({"a", "an", "the"})
-_SAYS_LITTLE = frozenset(
-    {
-        *("advantage", "aim", "case", "concern", "drawback", "example", "fact", "goal", "issue", "kind", "limitation"),
-        *("lot", "matter", "number", "one", "part", "point", "problem", "question", "reason", "result", "thing", "way"),
-    }
-)
 _AFTER_PASSIVE = frozenset({"after", "as", "for", "from", "into", "of", "on", "with"})
 _AFTER_ACTIVE = frozenset({"of", "on"})
 _PLACES = frozenset({"GPE", "LOC", "FAC"})
@@ -51,7 +57,7 @@ def _definition(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]
     if clause.verb.lemma_ != "be" or verb.rest or len(subject.split()) > _MOST_DEFINED_WORDS:
         return
     for noun in clause.verb.children:
-        if noun.dep_ != "attr" or noun.i < clause.verb.i or noun.pos_ != "NOUN" or noun.lemma_ in _SAYS_LITTLE:
+        if noun.dep_ != "attr" or noun.i < clause.verb.i or noun.pos_ != "NOUN" or noun.lemma_ in SAYS_LITTLE:
             continue
         articles = [child.lower_ for child in noun.children if child.dep_ == "det"]
         bare = noun.tag_ == "NNS" and not articles

@@ -8,7 +8,7 @@ from programs.antecedent import resolved
 from programs.askable import askable
 from programs.evidence import sentence_features, sentences
 from programs.types import Focus, Parse
-from programs.words import content_words, stop_words, tokens
+from programs.words import content_words, stop_words, tokens, without_brackets
 
 _MIN_WORDS, _MAX_WORDS = 7, 60
 _MAX_ANSWER_WORDS = 10
@@ -62,7 +62,7 @@ def choose_foci(
         worth = _sentence_worth(fact, topic, language)
         if not worth:
             continue
-        parsed = parse(re.sub(r"\s*\([^()]*\)", "", fact), language) if parse else None
+        parsed = parse(without_brackets(fact), language) if parse else None
         asked = [] if parsed is None else [each for each in askable(parsed, title) if each.answer in sentence]
         of_sentence = Focus(sentence=sentence, answer="", resolved=alone)
         for place, each in enumerate(asked[:_ANSWERS_EACH]):

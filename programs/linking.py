@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 
 from programs.antecedent import resolved
 from programs.evidence import sentences
-from programs.syntax import clauses, leading, rest_of, text_of, verb_of
+from programs.syntax import SAYS_LITTLE, clauses, leading, rest_of, text_of, verb_of
 from programs.types import Focus, Parse
-from programs.words import CONTEXT_REFERENCE, content_words, loose_pronouns, stop_words, tokens
+from programs.words import CONTEXT_REFERENCE, content_words, loose_pronouns, stop_words, tokens, without_brackets
 
 _NAME = re.compile(r"(?:[^\W\d_a-zß-ÿ][\w’'-]*)(?:(?: (?:of|the|and|von|der|de|du|del|la))* [^\W\d_a-zß-ÿ][\w’'-]*)*")
 _WORDS = range(3, 15)
 _FEWEST_CONTENT_WORDS = 3
-_DANGLING = frozenset({"ADJ", "ADP", "AUX", "CCONJ", "DET", "SCONJ", "PART"})
+_PERSON = "person"
 _FEWEST_OTHER_WORDS = 2  # a question that asks only what a name is has no room for a description of it
 
 
 class Link(NamedTuple):
     """A name of the question, a sentence of the passage that tells of it, and what that says.
 
-    ``predicate`` is a verb with what follows it; ``kind`` is the kind of thing with it, where the sentence tells that
-    ("the ferry that"), and empty where somebody has to find it.
+    ``predicate`` is a verb with what follows it, and empty where ``kind`` says all ("a ferry of 1902"). Where it is
+    not, ``kind`` is "person" for one, and empty where somebody has to find it.
     """
 
     name: str
@@ -49,7 +49,8 @@ def link(passage: str, topic: str, language: str, focus: Focus, question: str, p
         for sentence, told in read:
             for linked in _said(told, name, sentence, aside=sentence == focus.sentence):
                 if _describes(linked, focus.answer, question):
-                    return linked
+                    person = linked.predicate and _is_person(name, read)
+                    return linked._replace(kind=_PERSON) if person else linked
     return None
 
 
@@ -63,7 +64,10 @@ def predicates(passage: str, topic: str, language: str, parse: Parse | None) -> 
         for name in dict.fromkeys(_NAME.findall(told.text))
         if any(token.pos_ == "PROPN" and token.text in name for token in told)
         for linked in _said(told, name, sentence, aside=False)
-        if linked.predicate and _describes(linked, "-", name) and not set(tokens(name)) <= stop_words(language)
+        if linked.predicate
+        and not linked.kind
+        and _describes(linked, "-", name)
+        and not set(tokens(name)) <= stop_words(language)
     ]
     return list(dict.fromkeys(found))
 
@@ -73,7 +77,7 @@ def _read(passage: str, topic: str, language: str, parse: Parse) -> Iterator[tup
     read = sentences(passage, language)
     alone = resolved(read, topic, language, parse)
     for sentence in read:
-        parsed = parse(re.sub(r"\s*\([^()]*\)", "", alone.get(sentence, sentence)), language)
+        parsed = parse(without_brackets(alone.get(sentence, sentence)), language)
         if parsed is not None:
             yield sentence, parsed
 
@@ -109,7 +113,7 @@ def _said(told: Any, name: str, sentence: str, *, aside: bool) -> Iterator[Link]
             if child.dep_ == "appos" and child.pos_ == "NOUN":
                 yield Link(name, sentence, "", _kind(child))
             elif child.dep_ == "relcl" and inner[0].lower_ in ("who", "which") and inner[0].dep_.startswith("nsubj"):
-                yield Link(name, sentence, text_of(inner[1:]))
+                yield Link(name, sentence, text_of(inner[1:]), _PERSON if inner[0].lower_ == "who" else "")
         for clause in clauses(told):
             verb = verb_of(clause.verb)
             if aside or verb is None or clause.subject.i != span.root.i or clause.subject.i > clause.verb.i:
@@ -124,7 +128,7 @@ def _said(told: Any, name: str, sentence: str, *, aside: bool) -> Iterator[Link]
 def _kind(noun: Any) -> str:
     """Return what a noun and its phrase say, without an article; nothing where another determiner counts or points."""
     found = re.fullmatch(r"(?:an?|the) (.+)", leading(noun))
-    return found[1] if found else ""
+    return found[1] if found and noun.lemma_ not in SAYS_LITTLE else ""
 
 
 def _describes(linked: Link, answer: str, question: str) -> bool:
@@ -137,15 +141,24 @@ def _describes(linked: Link, answer: str, question: str) -> bool:
         and answer.casefold() not in said.casefold()
         and not set(content_words(answer, "en")) & set(words)
         and not loose_pronouns(said, "en")
+        and not re.search(r"\w+sel(?:f|ves)\b", said)
         and not CONTEXT_REFERENCE.search(said)
         and not re.search(r"[()\[\]:;\"“”]", said)
+    )
+
+
+def _is_person(name: str, read: list[tuple[str, Any]]) -> bool:
+    """Say whether the passage calls the bearer of a name he or she; recognised persons may be ships."""
+    return any(
+        name not in sentence and re.search(r"\b(?:[Hh]e|[Ss]he)\b", sentence) and name in told.text
+        for sentence, told in read
     )
 
 
 def describe(question: str, link: Link, kind: str) -> str | None:
     """Return the question with the name replaced by its kind and what is said of it; None for a useless kind."""
     if link.kind:
-        description = link.kind
+        description = f"{link.kind} who {link.predicate}" if link.predicate else link.kind
     else:
         noun = re.sub(r"^(?:an?|the) ", "", " ".join(kind.split()).strip(" .,;\"'").lower())
         if not re.fullmatch(r"[a-z-]{3,}(?: [a-z-]{3,}){0,2}", noun):

@@ -9,6 +9,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 TIMES = frozenset({"DATE", "TIME"})
+SAYS_LITTLE = frozenset(  # nouns that take their meaning from what stands beside them
+    {
+        *("advantage", "aim", "case", "concern", "drawback", "example", "fact", "goal", "issue", "kind", "limitation"),
+        *("lot", "matter", "number", "one", "part", "point", "problem", "question", "reason", "result", "subject"),
+        *("thing", "way"),
+    }
+)
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _ASIDES = frozenset({"relcl", "appos", "acl", "advcl"})
 _LEFT_OUT = frozenset(

@@ -84,6 +84,11 @@ def stop_words(language: str) -> frozenset[str]:
     return frozenset(_STOP.get(language, _STOP["en"]).split())
 
 
+def without_brackets(text: str) -> str:
+    """Return a text without what stands in round brackets; parsers and questions do better without it."""
+    return re.sub(r"\s*\([^()]*\)", "", text)
+
+
 def is_function_word(token: str) -> bool:
     """Say whether a token is a function word of any language that is known."""
     return any(token in stop_words(language) for language in _STOP)

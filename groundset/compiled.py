@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from groundset.data_files import data_path
 from groundset.errors import InputError
 from optimizers.ensemble import Blend
+from optimizers.errors import StateError
 from optimizers.heads import CriticHeads
-from optimizers.states import HEAD, CompiledState, folder_of, read_states
+from optimizers.states import HEAD, CompiledState, folder_of, head_hash, read_states
 from optimizers.thresholds import point_at
 from programs.nearest import Encode, Nearest, Select
 from programs.steps import critics, generators
@@ -138,9 +139,22 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
     found: dict[str, CompiledState] = {}
     for state, sha256 in candidates:
         if state.model_sha256 == sha256:
-            mixed = found.get(state.step)  # then this is the head in it
-            found[state.step] = mixed.model_copy(update={"heads": state.heads}) if mixed else state
+            found[state.step] = _with_head(found[state.step], state) if state.step in found else state
     return found
+
+
+def _with_head(ensemble: CompiledState, head: CompiledState) -> CompiledState:
+    """Return the state of an ensemble with the head that it was fitted with.
+
+    Raises:
+        StateError: the head has been fitted again since.
+    """
+    if head.heads is None or ensemble.head != head_hash(head.heads):
+        raise StateError(
+            f"the ensemble of {ensemble.step} for {ensemble.model} was fitted with another head; compile it again: "
+            f"groundset compile {ensemble.step} --optimizer {ensemble.optimizer} --lm {ensemble.model}."
+        )
+    return ensemble.model_copy(update={"heads": head.heads})
 
 
 def _promise(state: CompiledState) -> dict[str, Any]:

@@ -36,6 +36,7 @@ class CompiledState(BaseModel):
         nearest: how many of the demos a call takes, those nearest to its input; all of them if it is not set.
         heads: the fitted heads, for ``head``.
         blend: how a head and the model decide together, for the critic ``ensemble``.
+        head: the hash of the head that the blend was fitted with; see :func:`head_hash`.
         target_precision: what the threshold promises, if it was chosen for that.
         threshold: the probability from which on a candidate is accepted.
         curve: what other thresholds would do on dev rows.
@@ -55,6 +56,7 @@ class CompiledState(BaseModel):
     nearest: int | None = None
     heads: CriticHeads | None = None
     blend: Blend | None = None
+    head: str | None = None
     target_precision: float | None = None
     threshold: float | None = None
     curve: tuple[CurvePoint, ...] = ()
@@ -78,6 +80,12 @@ def signature_hash(signature: type[dspy.Signature]) -> str:
         },
     }
     return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+def head_hash(heads: CriticHeads) -> str:
+    """Return a hash of the weights of a step's heads."""
+    told = heads.model_dump_json(exclude_none=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 def dspy_version() -> str:

@@ -24,7 +24,7 @@ from optimizers.labels import QuestionLabel, Split, hashes_of, read_labels, refu
 from optimizers.measures import Interval, area_under_roc, mean, mean_gain, paired_gain
 from optimizers.metrics import decision_value
 from optimizers.report import CompileReport
-from optimizers.states import CompiledState, dspy_version, signature_hash
+from optimizers.states import CompiledState, dspy_version, head_hash, signature_hash
 from optimizers.thresholds import lowest_threshold, precision_curve
 from programs.deciding import OVERALL, decide
 from programs.evidence import plain
@@ -121,6 +121,7 @@ def compile_ensemble(
         dspy=dspy_version(),
         predictor=predictor,
         blend=blend,
+        head=head_hash(compiled.heads[STEP]),
         target_precision=target,
         threshold=chosen.threshold,
         curve=thinned(curve, chosen),
@@ -128,7 +129,6 @@ def compile_ensemble(
             "labels": hashes_of(files),
             "rows": {split: len(rows[split].labels) for split in _SPLITS},
             "asked": {split: len(rows[split].asked) for split in _SPLITS},
-            "head": compiled.digest,
             "versions": {name: metadata.version(name) for name in _LIBRARIES},
             "measures": {
                 version: {name: figure.as_record() for name, figure in found.items()}

@@ -21,6 +21,6 @@ class WordEncoder:
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def word_encoder() -> Callable[[str], WordEncoder]:
     return WordEncoder

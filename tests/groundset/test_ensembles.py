@@ -10,7 +10,7 @@ import pytest
 from groundset.compiled import Users, load_compiled
 from groundset.compiling import compile_ensemble
 from groundset.data_files import data_path
-from optimizers.errors import PromiseError
+from optimizers.errors import PromiseError, StateError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 
@@ -65,9 +65,14 @@ def compiled(word_encoder, out, target):
     return report, file
 
 
-def test_an_ensemble_is_fitted_measured_and_found_again(word_encoder, tmp_path):
-    report, file = compiled(word_encoder, tmp_path, 0.05)
-    assert file == tmp_path / "tiny" / "judge.json"
+@pytest.fixture(scope="module")
+def fitted(word_encoder, tmp_path_factory):
+    return compiled(word_encoder, tmp_path_factory.mktemp("compiled"), 0.05)
+
+
+def test_an_ensemble_is_fitted_measured_and_found_again(fitted):
+    report, file = fitted
+    assert (file.parent.name, file.name) == ("tiny", "judge.json")
     state = report.state
     assert state.blend is not None
     assert state.record["rows"]["dev"] > state.record["asked"]["dev"] > 0
@@ -77,12 +82,23 @@ def test_an_ensemble_is_fitted_measured_and_found_again(word_encoder, tmp_path):
     untouched = [row for row in report.rows if row["before_probability"] < state.blend.floor]
     assert untouched
     assert all(row["before_probability"] == row["after_probability"] for row in untouched)
-    used = load_compiled(str(tmp_path), Users("ensemble", SHA, "tiny", "w" * 64))
+    used = load_compiled(str(file.parents[1]), Users("ensemble", SHA, "tiny", "w" * 64))
     assert used.blends == {"judge": state.blend}
     assert set(used.heads) == {"chunk", "judge"}
     assert len(used.predictors["judge"]["demos"]) == 4
     assert used.record()["judge"]["threshold"] == state.threshold
     assert "judge" not in load_compiled("shipped", Users("lm", None, "tiny", "w" * 64)).states
+
+
+def test_an_ensemble_of_another_head_is_refused(fitted, tmp_path):
+    state = json.loads(fitted[1].read_text(encoding="utf-8"))
+    file = tmp_path / "tiny" / "judge.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({**state, "head": "0" * 16}), encoding="utf-8")
+    with pytest.raises(
+        StateError, match="compile it again: groundset compile judge --optimizer fit-ensemble --lm tiny"
+    ):
+        load_compiled(str(tmp_path), Users("ensemble", SHA, "tiny", "w" * 64))
 
 
 def test_a_promise_that_the_labels_do_not_support_writes_nothing(word_encoder, tmp_path):

@@ -232,7 +232,16 @@ def test_a_test_row_in_the_training_set_is_refused(compile_with: Compile, place:
 
 
 def test_the_table_of_strategies_is_frozen() -> None:
-    assert list(STRATEGIES) == ["labeled", "random-search", "mipro", "gepa", "knn", "reanchor", "fit-head"]
+    assert list(STRATEGIES) == [
+        "labeled",
+        "random-search",
+        "mipro",
+        "gepa",
+        "knn",
+        "reanchor",
+        "fit-head",
+        "fit-ensemble",
+    ]
     with pytest.raises(AttributeError):
         STRATEGIES["labeled"].name = "other"  # type: ignore[misc]
     assert all(strategy.suits for strategy in STRATEGIES.values())

@@ -215,6 +215,4 @@ def check_task(strategy: Strategy, step: str, *, demos: bool, teacher: bool) -> 
 
 
 def _takes(strategy: Strategy, step: str) -> bool:
-    if strategy.steps == "judge":
-        return step == "judge"
-    return strategy.steps == "all" or (strategy.steps == "deciding") == (step in DECIDED)
+    return strategy.steps in ("all", "deciding" if step in DECIDED else "writing", step)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from programs.answers import ENGLISH_MONTHS, opening, spans
 from programs.explained import explained
 from programs.syntax import (
+    PLACES,
     TIMES,
     Clause,
     Verb,
@@ -22,6 +23,7 @@ from programs.syntax import (
     path_to,
     rest_of,
     subject_of,
+    tells,
     text_of,
     verb_of,
 )
@@ -30,7 +32,6 @@ from programs.words import CONTEXT_REFERENCE, has_words, loose_pronouns, without
 _OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
 _OF_AMOUNTS = frozenset({"after", "for", "within", "over", "by"})
-_PLACES = frozenset({"GPE", "LOC", "FAC"})
 _BY_LABEL = {"ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
 _THINGS = frozenset({"PRODUCT", "WORK_OF_ART", "FAC", "LAW", "EVENT"})
 _PARTS_OF_A_YEAR = rf"{ENGLISH_MONTHS}|spring|summer|autumn|winter"
@@ -169,7 +170,7 @@ def _of_rest(
     if dependencies[-1] in ("dobj", "attr") and (len(path) == 1 or counts):
         return _of_object(span, top, said, label, form)
     preposition = top.text.casefold()
-    if dependencies == ["pobj", "prep"] and label in _PLACES and preposition in ("in", "at", "to", "into"):
+    if dependencies == ["pobj", "prep"] and label in PLACES and preposition in ("in", "at", "to", "into"):
         return f"Where {said}", 1.3
     if dependencies == ["pobj", "agent"] and verb.passive and label in ("PERSON", "ORG") and not _is_listed(span):
         return f"By {'whom' if label == 'PERSON' else 'which organization'} {said}", 1.5
@@ -186,7 +187,7 @@ def _of_object(span: Any, top: Any, said: str, label: str, form: str) -> tuple[s
     answered = range(span.start, span.end)
     extra = [token for token in top.subtree if token.dep_ not in ("det", "punct") and token.i not in answered]
     joined = any(child.dep_ == "conj" for child in top.children)
-    if joined or top.dep_ == "attr" or label in _AMOUNTS or len(extra) > 1 or not _tells(span):
+    if joined or top.dep_ == "attr" or label in _AMOUNTS or len(extra) > 1 or not tells(span):
         return None  # "What is X" asks for anything
     return f"{'Who' if label == 'PERSON' else 'What'} {said}", 0.9
 
@@ -215,12 +216,7 @@ def _asks_for(span: Any, label: str, answer: str) -> str:
         return ""
     if label in _BY_LABEL:  # a single word is too often no organization at all
         return _BY_LABEL[label] if len(answer.split()) > 1 or label != "ORG" else ""
-    return "What" if label in _THINGS or (span.root.pos_ != "PROPN" and _tells(span)) else ""
-
-
-def _tells(span: Any) -> bool:
-    """Say whether a thing has more than one common noun for a name: hardly anything else is an answer."""
-    return sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in span) > 1
+    return "What" if label in _THINGS or (span.root.pos_ != "PROPN" and tells(span)) else ""
 
 
 def _is_listed(span: Any) -> bool:

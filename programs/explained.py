@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from programs.syntax import (
+    PLACES,
     SAYS_LITTLE,
     TIMES,
     Clause,
@@ -17,6 +18,7 @@ from programs.syntax import (
     leading,
     rest_of,
     subject_of,
+    tells,
     text_of,
     verb_of,
 )
@@ -25,7 +27,6 @@ from programs.words import CONTEXT_REFERENCE
 _ARTICLES = frozenset({"a", "an", "the"})
 _AFTER_PASSIVE = frozenset({"after", "as", "for", "from", "into", "of", "on", "with"})
 _AFTER_ACTIVE = frozenset({"of", "on"})
-_PLACES = frozenset({"GPE", "LOC", "FAC"})
 _REASON_WORDS = range(4, 26)
 _DEFINITION_WORDS = range(4, 26)
 _PHRASE_WORDS = range(2, 11)
@@ -105,10 +106,9 @@ def _phrases(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
             continue
         for noun in preposition.children:
             label = noun.ent_type_
-            tells = sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in noun.subtree) > 1
             answer = leading(noun)
             listed = label and any(child.dep_ == "conj" for child in noun.children)
-            if noun.dep_ != "pobj" or not tells or label in TIMES or label in _PLACES or listed:
+            if noun.dep_ != "pobj" or not tells(noun.subtree) or label in TIMES | PLACES or listed:
                 continue
             if len(answer.split()) in _PHRASE_WORDS:
                 word = "Who" if label == "PERSON" else "What"

@@ -44,8 +44,9 @@ def link(passage: str, topic: str, language: str, focus: Focus, question: str, p
     parsed = parse(question, language) if parse and language == "en" else None
     if parse is None or parsed is None:
         return None
-    read = list(_read(passage, topic, language, parse))
-    for name in _names(parsed, focus, language):
+    names = _names(parsed, focus, language)
+    read = list(_read(passage, topic, language, parse)) if names else []
+    for name in names:
         for sentence, told in read:
             for linked in _said(told, name, sentence, aside=sentence == focus.sentence):
                 if _describes(linked, focus.answer, question):

@@ -68,7 +68,7 @@ def tidy_question(text: str) -> str:
     return (head.rstrip() + mark).strip()
 
 
-def tidy_answer(text: str, question: str = "") -> str:
+def tidy_answer(text: str, question: str) -> str:
     """Return an answer without labels, markup, notes, a full stop after a phrase or words of "What is X?" before it."""
     text = re.sub(r"[*_`]+|\[\d+\]", "", " ".join(text.split()))
     text = re.sub(r"^(?:answer|antwort|a)\s*[:.]\s*", "", text, flags=re.IGNORECASE).strip()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 TIMES = frozenset({"DATE", "TIME"})
+PLACES = frozenset({"GPE", "LOC", "FAC"})
 SAYS_LITTLE = frozenset(  # nouns that take their meaning from what stands beside them
     {
         *("advantage", "aim", "case", "concern", "drawback", "example", "fact", "goal", "issue", "kind", "limitation"),
@@ -148,6 +149,11 @@ def leading(head: Any) -> str:
     gaps = [place for place in range(1, len(tokens)) if tokens[place].i != tokens[place - 1].i + 1]
     kept = tokens[: gaps[0]] if gaps else tokens
     return text_of(kept) if ends_at_sign(kept[-1]) else ""
+
+
+def tells(tokens: Iterable[Any]) -> bool:
+    """Say whether a phrase has more than one noun or adjective; hardly anything else but a name is an answer."""
+    return sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in tokens) > 1
 
 
 def ends_at_sign(token: Any) -> bool:

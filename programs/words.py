@@ -79,6 +79,7 @@ def has_words(text: str, phrase: str) -> bool:
     return f" {' '.join(tokens(phrase))} " in f" {' '.join(tokens(text))} "
 
 
+@cache
 def stop_words(language: str) -> frozenset[str]:
     """Return the function words of a language; English for one that is not known."""
     return frozenset(_STOP.get(language, _STOP["en"]).split())

@@ -27,7 +27,7 @@ def open_critic(
     """
     if spec == "head":
         if embedder is None:
-            raise InputError(f"--critic {spec} needs an embedder.")
+            raise InputError("--critic head needs an embedder.")
         return HeadCritic(embedder, heads)
     if spec in ("lm", "ensemble"):
         if language_model is None:

@@ -7,11 +7,6 @@ from programs.askable import askable
 from programs.focus import choose_foci
 
 
-@pytest.fixture(scope="module")
-def parser() -> Parser:
-    return load_parser("en-core-web-sm")
-
-
 def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
     return {asked.answer: asked.opening for asked in askable(parser(sentence, "en"), title)}
 

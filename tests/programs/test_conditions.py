@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundset.runtime.parser import Parser, load_parser
+from groundset.runtime.parser import Parser
 from programs.conditions import Condition, condition_in
 from programs.types import Focus
 
@@ -10,11 +10,6 @@ SENTENCE = (
     "On 22 February 2009 the Henn Lady struck the Grey Widow, an unlit rock south of Sandgate, while avoiding a "
     "small fishing boat."
 )
-
-
-@pytest.fixture(scope="module")
-def parser() -> Parser:
-    return load_parser("en-core-web-sm")
 
 
 def test_a_condition_is_a_clause_that_the_question_does_not_name_yet() -> None:

@@ -2,13 +2,8 @@
 
 import pytest
 
-from groundset.runtime.parser import Parser, load_parser
+from groundset.runtime.parser import Parser
 from programs.askable import askable
-
-
-@pytest.fixture(scope="module")
-def parser() -> Parser:
-    return load_parser("en-core-web-sm")
 
 
 def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:

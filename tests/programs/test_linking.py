@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundset.runtime.parser import Parser, load_parser
+from groundset.runtime.parser import Parser
 from programs.linking import Link, describe, link, predicates
 from programs.types import Focus
 
@@ -10,11 +10,6 @@ ROCK = (
     "The Henn Lady carries 36 cars. On 22 February 2009 the Henn Lady struck the Grey Widow, an unlit rock south of "
     "Sandgate."
 )
-
-
-@pytest.fixture(scope="module")
-def parser() -> Parser:
-    return load_parser("en-core-web-sm")
 
 
 def linked(parser: Parser, passage: str, question: str, answer: str, topic: str = "") -> Link | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundset.runtime.parser import load_parser
+from groundset.runtime.parser import Parser
 from programs.antecedent import resolved
 from programs.focus import choose_foci
 
@@ -25,13 +25,15 @@ FIRST = "Maria Kolb led the work on the Lowen Link in 1931."
         (("She taught algebra.",), "Maria Kolb", None),  # what comes before is unknown
     ],
 )
-def test_a_subject_that_stays_is_named(sentences: tuple[str, ...], topic: str, alone: str | None) -> None:
-    assert resolved(sentences, topic, "en", load_parser("en-core-web-sm")).get(sentences[-1]) == alone
+def test_a_subject_that_stays_is_named(
+    sentences: tuple[str, ...], topic: str, alone: str | None, parser: Parser
+) -> None:
+    assert resolved(sentences, topic, "en", parser).get(sentences[-1]) == alone
 
 
-def test_a_question_names_what_the_pronoun_stands_for() -> None:
+def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
     passage = "Maria Kolb led the work on the Lowen Link. In 1933 she joined the Tarn Institute of Technology."
-    foci = choose_foci(passage, "Maria Kolb", "en", (), load_parser("en-core-web-sm"))
+    foci = choose_foci(passage, "Maria Kolb", "en", (), parser)
     focus = next(focus for focus in foci if focus.answer == "1933")
     assert focus.opening == "In which year did Maria Kolb join the Tarn Institute of Technology"
     assert focus.sentence in passage

@@ -8,7 +8,7 @@ import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
 from groundset.runtime.adapter import PlainTextAdapter
-from groundset.runtime.parser import load_parser
+from groundset.runtime.parser import Parser
 from programs.recipes import RECIPES, build_recipe
 from programs.types import Attempt, Chunk, Evolution, Outcome, Parse, Retrieval, StepRecord
 
@@ -193,10 +193,10 @@ def test_an_unsupported_answer_and_a_lost_source_are_refused(make: Make) -> None
     assert recorded.draft.retrieval.rank is None
 
 
-def test_reasoning_puts_a_description_in_place_of_a_name(make: Make) -> None:
+def test_reasoning_puts_a_description_in_place_of_a_name(make: Make, parser: Parser) -> None:
     seed = "On what date did the Henn Lady strike a rock?"
     script: Script = {"question": seed, "reasoning": "ferry", "compress": "x" * 400}
-    outcome, engine, _ = make(script, "reasoning", candidates=4, parse=load_parser("en-core-web-sm"))
+    outcome, engine, _ = make(script, "reasoning", candidates=4, parse=parser)
     assert outcome.draft is not None
     assert outcome.draft.evolution == "reasoning"
     assert outcome.draft.question == "On what date did the ferry that carries 36 cars strike a rock?"
@@ -206,15 +206,15 @@ def test_reasoning_puts_a_description_in_place_of_a_name(make: Make) -> None:
     assert "reasoning" in engine.steps
 
 
-def test_a_kind_that_the_sentence_tells_is_not_asked_for(make: Make) -> None:
-    outcome, engine, _ = make({}, "reasoning", candidates=4, parse=load_parser("en-core-web-sm"))
+def test_a_kind_that_the_sentence_tells_is_not_asked_for(make: Make, parser: Parser) -> None:
+    outcome, engine, _ = make({}, "reasoning", candidates=4, parse=parser)
     assert outcome.draft is not None
     assert outcome.draft.question == "On what date did the Henn Lady strike the unlit rock south of Sandgate?"
     assert "reasoning" not in engine.steps
 
 
-def test_a_condition_that_syntax_gives_is_not_asked_for(make: Make) -> None:
-    outcome, engine, _ = make({}, "conditional", candidates=4, parse=load_parser("en-core-web-sm"))
+def test_a_condition_that_syntax_gives_is_not_asked_for(make: Make, parser: Parser) -> None:
+    outcome, engine, _ = make({}, "conditional", candidates=4, parse=parser)
     assert outcome.draft is not None
     assert outcome.draft.question == f"{GOOD[:-1]} while avoiding a small fishing boat?"
     assert "conditional" not in engine.steps
@@ -237,19 +237,19 @@ def test_an_evolution_keeps_the_answer_of_its_seed(make: Make) -> None:
     assert outcome.fallback.answer == "Grey Widow"
 
 
-def test_a_kind_that_the_passage_does_not_speak_of_is_a_guess(make: Make) -> None:
+def test_a_kind_that_the_passage_does_not_speak_of_is_a_guess(make: Make, parser: Parser) -> None:
     script: Script = {"question": "On what date did the Henn Lady strike a rock?", "reasoning": "journalist"}
-    outcome, _, _ = make(script, "reasoning", candidates=4, parse=load_parser("en-core-web-sm"))
+    outcome, _, _ = make(script, "reasoning", candidates=4, parse=parser)
     assert reasons(outcome)[-1] == ("reasoning", "'journalist' is no kind of 'Henn Lady'")
 
 
-def test_a_failed_evolution_leaves_the_seed_as_fallback(make: Make) -> None:
+def test_a_failed_evolution_leaves_the_seed_as_fallback(make: Make, parser: Parser) -> None:
     unchanged, _, _ = make({"conditional": GOOD}, "conditional", bad=lambda name, inputs: name == "same")
     assert unchanged.draft is None
     assert unchanged.fallback is not None
     assert reasons(unchanged) == [("same", "the evolution changed nothing")]
     script: Script = {"question": "On what date did the Henn Lady strike a rock?", "reasoning": "36"}
-    nameless, _, _ = make(script, "reasoning", candidates=4, parse=load_parser("en-core-web-sm"))
+    nameless, _, _ = make(script, "reasoning", candidates=4, parse=parser)
     assert nameless.draft is None
     assert reasons(nameless)[-1] == ("reasoning", "'36' is no kind of 'Henn Lady'")
     assert not make({}, "reasoning")[0].exhausted
@@ -308,26 +308,25 @@ def test_every_step_is_a_bare_predictor_of_the_program() -> None:
         assert recipe.dump_state()["question"]["demos"]  # type: ignore[attr-defined]
 
 
-def test_a_question_that_holds_its_answer_gives_way_to_the_words_of_the_sentence(make: Make) -> None:
+def test_a_question_that_holds_its_answer_gives_way_to_the_words_of_the_sentence(make: Make, parser: Parser) -> None:
     script: Script = {"question": "Who was the Henn Lady?", "answer": "the Henn Lady"}
-    outcome, _, _ = make(script, parse=load_parser("en-core-web-sm"))
+    outcome, _, _ = make(script, parse=parser)
     assert outcome.draft is not None
     assert outcome.draft.question == "Who struck the Grey Widow on 22 February 2009?"
 
 
-def test_a_question_in_the_words_of_its_sentence_is_not_mended(make: Make) -> None:
-    outcome, engine, _ = make({}, bad=lambda name, inputs: name == "clear", parse=load_parser("en-core-web-sm"))
+def test_a_question_in_the_words_of_its_sentence_is_not_mended(make: Make, parser: Parser) -> None:
+    outcome, engine, _ = make({}, bad=lambda name, inputs: name == "clear", parse=parser)
     assert outcome.draft is None
     assert engine.steps == ["question"]
 
 
-def test_the_first_round_asks_only_what_is_easy(make: Make) -> None:
-    parse = load_parser("en-core-web-sm")
-    first, engine, _ = make({}, parse=lambda sentence, language: parse("It rained.", language))
+def test_the_first_round_asks_only_what_is_easy(make: Make, parser: Parser) -> None:
+    first, engine, _ = make({}, parse=lambda sentence, language: parser("It rained.", language))
     assert (first.draft, engine.steps) == (None, [])
     assert reasons(first) == [("keyphrases", "for a later round")]
     assert not first.exhausted
-    later, engine, _ = make({}, round=3, parse=lambda sentence, language: parse("It rained.", language))
+    later, engine, _ = make({}, round=3, parse=lambda sentence, language: parser("It rained.", language))
     assert engine.steps == ["keyphrases", "question", "answer"]
     assert later.draft is not None
 
@@ -340,10 +339,12 @@ def test_the_first_round_asks_only_what_is_easy(make: Make) -> None:
         ("the weather service", False),
     ],
 )
-def test_what_a_thing_is_stands_unless_something_else_is_found(make: Make, found: str, accepted: bool) -> None:
+def test_what_a_thing_is_stands_unless_something_else_is_found(
+    make: Make, found: str, accepted: bool, parser: Parser
+) -> None:
     text = "Tidepool is a small job queue for Python that keeps its jobs in a single file."
     script: Script = {"question": "What is Tidepool?", "answer": found}
-    outcome, _, _ = make(script, parse=load_parser("en-core-web-sm"), text=text)
+    outcome, _, _ = make(script, parse=parser, text=text)
     assert (outcome.draft is not None) is accepted
     if outcome.draft is not None:
         assert outcome.draft.answer == "a small job queue for Python that keeps its jobs in a single file"

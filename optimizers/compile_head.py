@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from optimizers.fit_critic import FittedCritic, fit_critic, thresholds_of
 from optimizers.heads import FAULTS, Encoder
 from optimizers.labels import ChunkLabel, QuestionLabel, Split, hashes_of, read_labels, splits_of
+from optimizers.measures import recorded
 from optimizers.states import HEAD, CompiledState, dspy_version, signature_hash
 from programs.steps import critics
 
@@ -49,10 +50,7 @@ def compile_head(
         "documents": {name: len({row.document for row in rows}) for name, rows in splits.items()},
         "seed": seed,
         "versions": {name: metadata.version(name) for name in _LIBRARIES},
-        "measures": {
-            split: {name: interval.as_record() for name, interval in found.items()}
-            for split, found in fitted.measures.items()
-        },
+        "measures": recorded(fitted.measures),
     }
     state = CompiledState(
         step=step,

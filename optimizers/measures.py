@@ -1,6 +1,6 @@
 """Measures of decisions against labels, with intervals. All of them lie between 0 and 1; higher is better."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,11 @@ class Interval(NamedTuple):
         """Return the figure with its bounds, two digits each."""
         value, low, high = (round(part, 2) + 0.0 for part in self)  # no minus before a zero
         return f"{value:.2f} ({low:.2f}{' to ' if low < 0 else '-'}{high:.2f})"
+
+
+def recorded(measures: Mapping[str, Mapping[str, Interval]]) -> dict[str, dict[str, list[float]]]:
+    """Return measures as a state's record keeps them."""
+    return {key: {name: figure.as_record() for name, figure in found.items()} for key, found in measures.items()}
 
 
 def area_under_roc(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]) -> float:

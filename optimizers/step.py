@@ -8,7 +8,7 @@ import dspy
 
 from optimizers.errors import Stopped
 from optimizers.ledger import Ledger
-from programs.deciding import OVERALL, explained
+from programs.deciding import OVERALL, asking_only, explained
 from programs.demonstrations import in_language
 from programs.language import language_of
 from programs.nearest import Select
@@ -50,11 +50,7 @@ class CriticStep(dspy.Module):
     def __init__(self, predict: dspy.Predict, ledger: Ledger, critic: Any) -> None:
         """Wrap a predictor with the critic that serves it; the other outputs are left out."""
         super().__init__()
-        signature = predict.signature
-        for name in list(signature.output_fields):
-            if name != OVERALL:
-                signature = signature.delete(name)
-        self.predict = dspy.Predict(signature)
+        self.predict = dspy.Predict(asking_only(predict.signature, OVERALL))
         self._ledger = ledger
         self._critic = _Asked(critic, ledger)
 

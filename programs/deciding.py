@@ -61,6 +61,14 @@ def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
     return Decision(values=values, probabilities=probabilities, levels=levels)
 
 
+def asking_only(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]:
+    """Return a signature that asks for one of its outputs alone."""
+    for name in list(signature.output_fields):
+        if name != output:
+            signature = signature.delete(name)
+    return signature
+
+
 def explained(demos: Sequence[Any]) -> list[dict[str, Any]]:
     """Return demos whose yes or no comes with their explanation, where they carry one."""
     told = []

@@ -10,6 +10,7 @@ import dspy
 
 from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.compiling.calls import CallFile
+from groundset.compiling.comparison import compare, verdicts
 from groundset.compiling.heads import TARGET_PRECISION
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
@@ -19,14 +20,13 @@ from groundset.errors import InputError
 from groundset.retrieval.embedder import load_embedder
 from groundset.runtime.lms import LanguageModel, open_lm
 from optimizers.ensemble import ASKED, FLOOR, STRATEGY, demos_of, fit_blend, held_out
-from optimizers.fit_critic import measure, thinned, thresholds_of
+from optimizers.fit_critic import thinned, thresholds_of
 from optimizers.labels import QuestionLabel, Split, hashes_of, read_labels, refuse_test_rows, splits_of
-from optimizers.measures import Interval, area_under_roc, mean, mean_gain, paired_gain
-from optimizers.metrics import decision_value
+from optimizers.measures import area_under_roc, paired_gain, recorded
 from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, head_hash, signature_hash
 from optimizers.thresholds import lowest_threshold, precision_curve
-from programs.deciding import OVERALL, decide
+from programs.deciding import asking_only, decide
 from programs.evidence import plain
 from programs.steps import critics
 
@@ -108,9 +108,15 @@ def compile_ensemble(
     curve = precision_curve([label.good for label in splits["dev"]], dev)
     target = TARGET_PRECISION[STEP] if target_precision is None else target_precision
     chosen = lowest_threshold(curve, target)
-    before_threshold = compiled.states[STEP].threshold or 0.5
     after: dict[Split, list[float]] = {"dev": dev, "test": test}
-    measures, told = _measures(rows, after, before_threshold, chosen.threshold)
+    measures, told = compare(
+        splits,
+        verdicts(splits, by_head, compiled.states[STEP].threshold or 0.5),
+        verdicts(splits, after, chosen.threshold),
+    )
+    for split in _SPLITS:
+        good = [label.good for label in splits[split]]
+        measures["gain"][f"{split}_auc"] = paired_gain(area_under_roc, good, by_head[split], after[split])
     predictor = thresholds_of(judge.signature, chosen.threshold) | {"demos": demos}
     state = CompiledState(
         step=STEP,
@@ -130,16 +136,12 @@ def compile_ensemble(
             "rows": {split: len(rows[split].labels) for split in _SPLITS},
             "asked": {split: len(rows[split].asked) for split in _SPLITS},
             "versions": {name: metadata.version(name) for name in _LIBRARIES},
-            "measures": {
-                version: {name: figure.as_record() for name, figure in found.items()}
-                for version, found in measures.items()
-            },
+            "measures": recorded(measures),
         },
     )
     parameters = {"optimizer": STRATEGY, "embedder": embedder, "target_precision": target, **environment(state)}
-    report = CompileReport(
-        state=state, measures=measures, rows=told, parameters=parameters, figures={**figures, "calls": _calls(rows)}
-    )
+    figures["calls"] = sum(state.record["asked"].values())
+    report = CompileReport(state=state, measures=measures, rows=told, parameters=parameters, figures=figures)
     return report, write_report(report, out)
 
 
@@ -157,10 +159,7 @@ def _asked(
     listener: Listener,
 ) -> _Rows:
     """Ask the model about the rows that the head does not refuse."""
-    signature = critics()[STEP].signature
-    for name in [name for name in signature.output_fields if name != ASKED]:
-        signature = signature.delete(name)
-    predict = dspy.Predict(signature)
+    predict = dspy.Predict(asking_only(critics()[STEP].signature, ASKED))
     predict.demos = list(demos)
     said: list[float | None] = []
     for label, probability in zip(labels, head, strict=True):
@@ -171,39 +170,3 @@ def _asked(
         decision = decide(predict, critic, passage=plain(label.passage), question=label.question)
         said.append(decision.probabilities[ASKED])
     return _Rows(labels, head, said)
-
-
-def _calls(rows: dict[Split, _Rows]) -> int:
-    return sum(len(of_split.asked) for of_split in rows.values())
-
-
-def _measures(
-    rows: dict[Split, _Rows], after: dict[Split, list[float]], old: float, new: float
-) -> tuple[dict[str, dict[str, Interval]], list[dict[str, Any]]]:
-    """Return what head and ensemble do at their thresholds, and the rows with what was said of them."""
-    measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
-    told = []
-    for split, of_split in rows.items():
-        good = [label.good for label in of_split.labels]
-        scores: dict[str, list[float]] = {}
-        for version, found, threshold in (("before", of_split.head, old), ("after", after[split], new)):
-            scores[version] = [decision_value(g, p >= threshold, p) for g, p in zip(good, found, strict=True)]
-            measures[version][split] = mean(scores[version])
-            figures = measure(of_split.labels, found, threshold)
-            measures[version] |= {f"{split}_{name}": figure for name, figure in figures.items()}
-        measures["gain"][split] = mean_gain(scores["before"], scores["after"])
-        measures["gain"][f"{split}_auc"] = paired_gain(area_under_roc, good, of_split.head, after[split])
-        for place, label in enumerate(of_split.labels):
-            told.append(
-                {
-                    "split": split,
-                    "id": label.id,
-                    OVERALL: label.good,
-                    "reason": label.reason,
-                    "before_probability": of_split.head[place],
-                    "after_probability": after[split][place],
-                    "before_score": scores["before"][place],
-                    "after_score": scores["after"][place],
-                }
-            )
-    return measures, told

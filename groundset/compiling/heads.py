@@ -4,15 +4,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from groundset.compiling.comparison import Verdicts, compare, verdicts
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
 from groundset.critics.head import HeadCritic
 from groundset.retrieval.embedder import load_embedder
 from optimizers.compile_head import STRATEGY, CompiledHead, compile_head
-from optimizers.fit_critic import measure
-from optimizers.labels import SPLITS, read_all
-from optimizers.measures import Interval, mean, mean_gain
-from optimizers.metrics import decision_value
+from optimizers.labels import SPLITS, Split, read_all
 from optimizers.report import CompileReport
 from programs.judging import judge_chunks, judge_questions
 
@@ -60,38 +58,20 @@ def compile_heads(
 
 def _report(step: str, compiled: CompiledHead, encoder: Any, parameters: dict[str, Any]) -> CompileReport:
     """Return the report of a head, compared with the critic set by hand on the same rows."""
-    by_hand = HeadCritic(encoder)
-    rows: list[dict[str, Any]] = []
-    threshold = compiled.fitted.chosen.threshold
-    before = {}
+    by_hand, fitted = HeadCritic(encoder), compiled.fitted
+    before: dict[Split, list[float]] = {}
+    after: dict[Split, list[float]] = {}
     for split in SPLITS:
         labels = compiled.splits[split]
         if step == "chunk":
             judged = judge_chunks([label.text for label in labels], by_hand)
         else:
             judged = judge_questions([(label.question, label.passage) for label in labels], by_hand)
-        known = [probability for probability, _ in judged]
-        before[str(split)] = measure(labels, known, _HAND_SET_THRESHOLD)
-        for label, old in zip(labels, known, strict=True):
-            new = compiled.fitted.probabilities[split][label.id]
-            rows.append(
-                {
-                    "split": split,
-                    "id": label.id,
-                    "fit": label.good,
-                    "reason": label.reason,
-                    "before_probability": old,
-                    "after_probability": new,
-                    "before_score": decision_value(label.good, old >= _HAND_SET_THRESHOLD, old),
-                    "after_score": decision_value(label.good, new >= threshold, new),
-                }
-            )
-    measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
-    for split in SPLITS:
-        of_split = [row for row in rows if row["split"] == split]
-        scores = {version: [row[f"{version}_score"] for row in of_split] for version in ("before", "after")}
-        measures["gain"][split] = mean_gain(scores["before"], scores["after"])
-        for version, found in (("before", before), ("after", compiled.fitted.measures)):
-            measures[version][split] = mean(scores[version])
-            measures[version] |= {f"{split}_{name}": figure for name, figure in found[split].items()}
+        before[split] = [probability for probability, _ in judged]
+        after[split] = [fitted.probabilities[split][label.id] for label in labels]
+    measures, rows = compare(
+        compiled.splits,
+        verdicts(compiled.splits, before, _HAND_SET_THRESHOLD),
+        Verdicts(after, fitted.chosen.threshold, fitted.measures),
+    )
     return CompileReport(state=compiled.state, measures=measures, rows=rows, parameters=parameters)

@@ -27,6 +27,7 @@ from optimizers.compile_step import DEV, TEST, Outcome, Setting, compile_step, e
 from optimizers.errors import OptimizerError
 from optimizers.examples import STEPS, Examples, examples_of
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
+from optimizers.measures import recorded
 from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.strategies import STRATEGIES, check_task, steps_of
@@ -217,10 +218,7 @@ class Compiler:
             "chosen": outcome.chosen,
             "teacher": self._teacher.name if self._teacher else None,
             "versions": {name: metadata.version(name) for name in _LIBRARIES},
-            "measures": {
-                version: {name: interval.as_record() for name, interval in found.items()}
-                for version, found in outcome.measures.items()
-            },
+            "measures": recorded(outcome.measures),
         }
         strategy = STRATEGIES[optimizer]
         threshold = outcome.predictor.get("fields", {}).get(OVERALL, {}).get("threshold")

@@ -19,6 +19,7 @@ from programs.nearest import Encode, Nearest
 from programs.steps import critics, generators
 
 DEV, TEST, TRAIN = 24, 40, 60
+_REPORTED = 24  # train rows: what they say is of interest beside the others only
 _KEPT_KEYS = ("language", "explanation", "augmented")
 
 
@@ -34,7 +35,7 @@ class Setting:
         teacher: a second, larger model.
         budget: calls that the strategy may make beside the measurements before and after.
         seed: fixes what chance decides.
-        dev, test: how many examples are compared on, and reported at the end; of train as many as of dev.
+        dev, test: how many examples are compared on, and reported at the end; of train as many as of dev, at most 24.
     """
 
     adapter: Any
@@ -77,7 +78,8 @@ class Outcome(NamedTuple):
 
 def estimated_calls(step: str, examples: Examples, setting: Setting) -> int:
     """Return how many calls a compile takes at most: before on dev, the strategy's budget, both on train and test."""
-    train, dev = (len(examples.inputs[split][: setting.dev]) for split in ("train", "dev"))
+    dev = len(examples.inputs["dev"][: setting.dev])
+    train = len(examples.inputs["train"][: min(_REPORTED, setting.dev)])
     measured = dev + 2 * (train + len(examples.inputs["test"][: setting.test]))
     return setting.budget + measured * (2 if step in ANSWERED else 1)
 
@@ -128,7 +130,7 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         before, best = ledger.candidates[0], ledger.best(dev)
         parts = {"dev": dev}
         if ending != "interrupted":
-            parts = {"train": train[: setting.dev], "dev": dev, "test": test}
+            parts = {"train": train[: min(_REPORTED, setting.dev)], "dev": dev, "test": test}
             setting.on_progress(f"Reporting {len(parts['train'])} train and {len(test)} test examples")
         for candidate in {before.number: before, best.number: best}.values():
             program = _as_program(task, candidate, strategy)

@@ -93,10 +93,28 @@ def _answered(source: _Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
         if not (label.good and label.question.endswith("?") and label.answer and label.answer.label == "correct"):
             continue
         passage, answer = plain(label.passage), label.answer.text.rstrip(".")
-        holding = [sentence for sentence in sentences(passage, language_of(passage)) if answer in sentence]
+        language = language_of(passage)
+        holding = [sentence for sentence in sentences(passage, language) if answer in sentence]
         if holding:
-            begins = opening(answer, language_of(passage))
+            begins = opening(answer, language)
+            begins = begins if label.question.startswith(begins) else ""
             yield label, passage, Focus(sentence=holding[0], answer=answer, opening=begins)
+
+
+def _as_asked(source: _Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
+    """Yield good questions with the focus that a run would ask them about, with the opening that it would hand over.
+
+    Those that it would not ask are left out where there is a parser for their language: their openings are others.
+    """
+    for label, passage, focus in _answered(source):
+        language = language_of(passage)
+        if source.parse is None or source.parse(focus.sentence, language) is None:
+            yield label, passage, focus
+            continue
+        foci = choose_foci(passage, label.topic, language, (), source.parse)
+        asked = [each for each in foci if each.answer == focus.answer and label.question.startswith(each.opening)]
+        if asked:
+            yield label, passage, asked[0]
 
 
 def _keyphrases(source: _Source) -> tuple[Rows, Rows]:
@@ -108,10 +126,14 @@ def _question(source: _Source) -> tuple[Rows, Rows]:
         return {"topic": label.topic, "fact": focus.fact, "answer": focus.answer, "opening": focus.opening}
 
     demos = [
-        _example(label, passage, asked(label, focus), question=label.question)
-        for label, passage, focus in _answered(source)
+        _example(label, passage, asked(label, focus), focus=focus, question=label.question)
+        for label, passage, focus in _as_asked(source)
     ]
-    inputs = [_example(label, passage, asked(label, foci[0])) for label, passage, foci in _good_chunks(source)]
+    inputs = [
+        _example(label, passage, asked(label, focus), focus=focus, number=number)
+        for label, passage, foci in _good_chunks(source)
+        for number, focus in enumerate([focus for focus in foci if focus.easy] or foci[:1])
+    ]
     return demos, inputs
 
 
@@ -165,7 +187,7 @@ def _rewrite(source: _Source) -> tuple[Rows, Rows]:
             "question": label.question,
             "feedback": label.explanation or OBJECTIONS[_MENDABLE[label.reason]],
         }
-        rows.append(_example(label, passage, asked, better_question=good.question))
+        rows.append(_example(label, passage, asked, focus=focus, better_question=good.question))
     return rows, rows
 
 

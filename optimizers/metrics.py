@@ -13,8 +13,9 @@ import dspy
 
 from optimizers.diagnosis import diagnose
 from programs.deciding import OVERALL, Decision
-from programs.evidence import agreement, answers_agree, kind_agrees, lost_words
+from programs.evidence import agreement, kind_agrees, lost_words
 from programs.linking import Link, describe
+from programs.seed import ground_truth, seed_question
 from programs.steps import is_stated, tidy_answer, tidy_question
 from programs.words import content_words, has_words
 
@@ -72,12 +73,12 @@ def question(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     0 for what is no question, gives its answer away or asks for another kind of thing than the answer is; halved if
     the model, asked it, does not find the answer that was meant, which a run would refuse.
     """
-    return _with_answer(example, tidy_question(output.question), judges)
+    return _with_answer(example, seed_question(output.question, example.focus), judges)
 
 
 def rewrite(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return the same as :func:`question`; 0 for a question that was not changed."""
-    better = tidy_question(output.better_question)
+    better = seed_question(output.better_question, example.focus)
     if better == tidy_question(example.question):
         return Scored(0.0, "It repeats the question that was refused.")
     return _with_answer(example, better, judges)
@@ -177,7 +178,7 @@ def _with_answer(example: dspy.Example, written: str, judges: Judges) -> Scored:
     if not scored.value:
         return scored
     found = tidy_answer(judges.answer(example.topic, example.passage, written), written)
-    if answers_agree(found, example.answer):
+    if ground_truth(written, found, example.focus, example.passage, example.language) is not None:
         return scored
     told = f"Asked it, the model answers {found!r}, where {example.answer!r} was meant."
     return Scored(scored.value * _STRAY, f"{told} {scored.feedback}".strip())

@@ -18,6 +18,8 @@ _DEMOS = 6
 _BOOTSTRAPPED = 4
 _GOOD_ENOUGH = 0.5  # of a bootstrapped demo, on the scale of the step's metric
 _POOL = 32
+_HEAT = 16  # fewest dev rows that a part of the candidates is dropped after
+_FINALISTS = 4  # one candidate in so many is compared on all dev rows
 NEAREST = 4
 
 
@@ -54,6 +56,25 @@ class Task:
         """Return how many candidates the budget can compare on dev, at least one."""
         return max(1, self.budget // max(1, len(self.dev)))
 
+    def race(self, candidate: Callable[[int], dspy.Module]) -> None:
+        """Compare as many candidates as the budget allows: all on a part of dev, and the best of them on the rest.
+
+        One round of successive halving (Jamieson and Talwalkar 2016). ``candidate`` makes one by its number. Where dev
+        is too small to part, all of them run on the whole.
+        """
+        heat = max(_HEAT, len(self.dev) // 3)
+        heat = heat if 2 * heat <= len(self.dev) else len(self.dev)
+        rest = len(self.dev) - heat
+        rows = self.budget * len(self.dev) / self.ledger.calls  # as the step as it was took, just measured
+        count = max((n for n in range(1, self.budget) if n * heat + max(1, n // _FINALISTS) * rest <= rows), default=1)
+        programs = [candidate(number) for number in range(count)]
+        for program in programs:
+            self.evaluate(program, self.dev[:heat])
+        placed = [(self.ledger.candidate(program.predict).mean(self.dev[:heat]), program) for program in programs]
+        placed.sort(key=lambda pair: pair[0] or 0.0, reverse=True)
+        for _, program in placed[: max(1, count // _FINALISTS)]:
+            self.evaluate(program, self.dev[heat:])
+
     def evaluate(self, program: dspy.Module, examples: Sequence[dspy.Example] | None = None) -> None:
         """Run a candidate on dev or on other examples; the ledger keeps its scores."""
         for example in self.dev if examples is None else examples:
@@ -88,12 +109,14 @@ class Strategy:
 
 def _labeled(task: Task) -> None:
     """Compare sets of labelled demos, drawn by DSPy's LabeledFewShot."""
-    for place in range(task.rounds):
+
+    def drawn(number: int) -> dspy.Module:
         rows = list(task.demos)
-        random.Random(f"{task.seed}/{place}").shuffle(rows)
-        count = (_DEMOS, _DEMOS // 2)[place % 2]
-        compiled = dspy.LabeledFewShot(k=count).compile(task.copy(), trainset=rows, sample=False)
-        task.evaluate(compiled)
+        random.Random(f"{task.seed}/{number}").shuffle(rows)
+        count = (_DEMOS, _DEMOS // 2)[number % 2]
+        return dspy.LabeledFewShot(k=count).compile(task.copy(), trainset=rows, sample=False)
+
+    task.race(drawn)
 
 
 def _random_search(task: Task) -> None:

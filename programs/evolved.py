@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 import dspy
 
 from programs import steps
-from programs.answers import without_answer
 from programs.conditions import condition_in
 from programs.deciding import Decision, decide
 from programs.demonstrations import in_language
-from programs.evidence import agreement, answers_agree, answers_instead, lost_words
+from programs.evidence import agreement, lost_words
 from programs.focus import choose_foci, is_whole, likely_question
 from programs.linking import Link, describe, link
 from programs.nearest import Select
+from programs.seed import ground_truth, seed_question
 from programs.types import Attempt, Draft, Focus, Observer, Outcome, Parse, Retrieval, Retriever
-from programs.words import content_words, has_words, stop_words, tokens
+from programs.words import content_words, tokens
 from programs.work import Work
 
 EASY_PAGES = 2  # so many rounds of a chunk ask only what is easy
@@ -58,6 +58,7 @@ class Evolved(dspy.Module):
         max_rank: int = 5,
         selects: Mapping[str, Select] | None = None,
         parse: Parse | None = None,
+        only_easy: bool = False,
     ) -> None:
         """Compose the steps.
 
@@ -68,6 +69,7 @@ class Evolved(dspy.Module):
             max_rank: worst accepted rank of the source chunk; 0 records ranks and refuses none.
             selects: what chooses among the demos of a step for each of its inputs, by the step's name.
             parse: reads the syntax of sentences, so that questions begin as it says.
+            only_easy: whether to ask nothing else than what is easy, where the language can be parsed.
         """
         super().__init__()
         self.critic = critic
@@ -76,6 +78,7 @@ class Evolved(dspy.Module):
         self.max_rank = max_rank
         self.selects = dict(selects or {})
         self.parse = parse
+        self.only_easy = only_easy
         for name, predict in {**steps.generators(), **steps.critics()}.items():
             setattr(self, name, predict)
 
@@ -124,7 +127,9 @@ class Evolved(dspy.Module):
         # The second round asks simply about what the first one wanted evolved, so it starts at the front again.
         page, size = max(0, work.attempt.round - 1), self.candidates
         found = self._growing(work, choose_foci(work.passage, work.topic, work.language, (), self.parse))
-        if page >= EASY_PAGES and found:
+        if self.only_easy and self.parse is not None and self.parse(work.topic, work.language) is not None:
+            found = [focus for focus in found if focus.easy]
+        elif page >= EASY_PAGES and found:
             phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases
             kept = [phrase for phrase in phrases if phrase in work.passage]
             found = self._growing(work, choose_foci(work.passage, work.topic, work.language, kept, self.parse))
@@ -157,9 +162,7 @@ class Evolved(dspy.Module):
                 answer=focus.answer,
                 opening=focus.opening,
             )
-            question = without_answer(steps.tidy_question(written.question), focus.answer)
-            if is_whole(focus) and has_words(question, focus.answer):
-                question = f"{focus.opening}?"  # the model put back what the words of the sentence leave open
+            question = seed_question(written.question, focus)
             work.say("question", number, {"question": question, **focus.model_dump()})
             judged.append(self._judge(work, number, focus, question))
         if not any(candidate.decision.good for candidate in judged):
@@ -205,7 +208,7 @@ class Evolved(dspy.Module):
             objection = OBJECTIONS[candidate.decision.weakest]
             feedback = self._write("feedback", work, **common, objection=objection).feedback
             written = self._write("rewrite", work, **common, answer=candidate.focus.answer, feedback=feedback)
-            question = without_answer(steps.tidy_question(written.better_question), candidate.focus.answer)
+            question = seed_question(written.better_question, candidate.focus)
             work.say("rewrite", candidate.number, {"feedback": feedback, "question": question})
             if question == candidate.question:
                 break
@@ -250,19 +253,17 @@ class Evolved(dspy.Module):
         written = self._write("answer", work, topic=work.topic, passage=work.passage, question=candidate.question)
         meant = candidate.focus.answer
         found = steps.tidy_answer(written.answer, candidate.question)
-        # What a thing is the sentence says outright; small models often answer with its name, which says nothing.
-        agrees = answers_agree(found, meant) or (candidate.focus.defines and has_words(candidate.question, found))
+        kept = ground_truth(candidate.question, found, candidate.focus, work.passage, work.language)
         reason = None
         if not steps.is_stated(found):
             reason = f"not stated: {meant!r} was meant"
-        elif not agrees and not answers_instead(candidate.question, found, meant, candidate.focus.sentence):
+        elif kept is None:
             reason = f"another answer than the one meant: {found!r}, not {meant!r}"
         output = {"answer": found, "meant": meant, "agreement": round(agreement(found, meant), 3)}
         work.say("answer", candidate.number, output, good=reason is None, reason=reason)
         if reason:
             work.refuse("answer", reason, question=candidate.question)
-            return None
-        return _fuller(found, meant, work) if agrees else found
+        return kept
 
     def _evolve(self, work: Work, seed: Candidate) -> Draft | None:
         step = work.attempt.evolution
@@ -340,10 +341,3 @@ class Evolved(dspy.Module):
         if reason:
             work.refuse("same", reason, probability=probability, question=candidate.question)
         return changed
-
-
-def _fuller(found: str, meant: str, work: Work) -> str:
-    """Return the answer that was found where it only completes a name, date or amount that was meant."""
-    added = tokens(found.replace(meant, " ", 1)) if meant in found and found in work.passage else []
-    complete = 0 < len(added) <= 2 and not set(added) & stop_words(work.language)
-    return found if complete else meant

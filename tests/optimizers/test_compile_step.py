@@ -48,7 +48,7 @@ class TiltedCritic:
         return {"fit": {"noul": 0.3 if good else 0.1}}
 
 
-def answers() -> Examples:
+def answers(dev: int = 4) -> Examples:
     def rows(split: str, count: int) -> list[dspy.Example]:
         return [
             dspy.Example(
@@ -64,7 +64,7 @@ def answers() -> Examples:
             for n in range(count)
         ]
 
-    splits = {"train": rows("train", 8), "dev": rows("dev", 4), "test": rows("test", 5)}
+    splits = {"train": rows("train", 8), "dev": rows("dev", dev), "test": rows("test", 5)}
     return Examples(demos=splits, inputs=splits)  # type: ignore[arg-type]
 
 
@@ -131,6 +131,17 @@ def test_a_strategy_finds_what_helps_and_says_so(compile_with: Compile, name: st
         .load_state({**outcome.predictor, "signature": dspy.Predict("question -> answer").dump_state()["signature"]})
         .demos
     )
+
+
+def test_of_many_dev_rows_most_candidates_see_a_part_only(compile_with: Compile) -> None:
+    engine = WishfulEngine("Who built mill number 3")
+    outcome = compile_with("labeled", engine, examples=answers(dev=48), dev=48, budget=200)
+    whole = [each for each in outcome.tried[1:] if each["dev"] is not None]
+    assert len(outcome.tried) > 200 // 48 + 1
+    assert len(whole) == len(outcome.tried[1:]) // 4
+    assert outcome.chosen == max(whole, key=lambda each: each["dev"])["number"]
+    assert outcome.measures["after"]["dev"].value == 1.0
+    assert outcome.ending == "complete"
 
 
 def test_compiled_demos_leave_the_other_languages_theirs(compile_with: Compile) -> None:

@@ -15,8 +15,8 @@ def examples() -> dict[str, Examples]:
     files = label_files("all", ())
     chunks, questions = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files)
     parse = load_parser("en-core-web-sm")
-    # Descriptions of names need a parser; the other steps are quicker without.
-    parsers = {"reasoning": parse}
+    # Descriptions of names and openings need a parser; the other steps are quicker without.
+    parsers = {"reasoning": parse, "question": parse}
     return {step: examples_of(step, chunks, questions, seed=3, parse=parsers.get(step)) for step in STEPS}
 
 
@@ -47,8 +47,19 @@ def test_demos_have_the_outputs_that_inputs_lack(examples: dict[str, Examples]) 
     for demo in examples["question"].demos["train"][:20]:
         assert demo.question.endswith("?")
         assert demo.answer in demo.fact
+        assert demo.question.startswith(demo.opening)
     assert "question" not in examples["question"].inputs["train"][0]
     assert examples["compress"].demos["train"] == []
+
+
+def test_every_question_that_is_easy_to_ask_is_compiled_on(examples: dict[str, Examples]) -> None:
+    """Runs ask those first; demos show openings of the same kind."""
+    for split in SPLITS:
+        easy = sum(row.focus.easy for row in examples["question"].inputs[split])
+        assert easy >= 20
+        assert easy < len(examples["question"].inputs[split])
+    whole = [demo for demo in examples["question"].demos["train"] if demo.question == f"{demo.opening}?"]
+    assert len(whole) >= 30
 
 
 def test_a_refused_question_is_mended_towards_a_good_one_on_the_same_passage(examples: dict[str, Examples]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from optimizers.metrics import METRICS, Judges
 from programs.deciding import Decision
+from programs.types import Focus
 
 PASSAGE = "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb."
 
@@ -25,6 +26,10 @@ def judges(probability: float = 0.8, rank: int | None = 1, weakest: str = "clear
 
 def example(**fields: object) -> dspy.Example:
     return dspy.Example(topic="Bridge", passage=PASSAGE, language="en", explanation="", **fields)
+
+
+def about_kolb(**fields: object) -> dspy.Example:
+    return example(answer="Maria Kolb", focus=Focus(sentence=PASSAGE, answer="Maria Kolb"), **fields)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +61,7 @@ def test_keyphrases_are_counted_that_stand_in_the_passage(phrases: list[str], va
     ],
 )
 def test_a_question_is_worth_its_probability_by_rank(question: str, rank: int | None, value: float, told: str) -> None:
-    scored = METRICS["question"](example(answer="Maria Kolb"), SimpleNamespace(question=question), judges(0.8, rank))
+    scored = METRICS["question"](about_kolb(), SimpleNamespace(question=question), judges(0.8, rank))
     assert scored.value == pytest.approx(value)
     assert told in scored.feedback
 
@@ -64,27 +69,45 @@ def test_a_question_is_worth_its_probability_by_rank(question: str, rank: int | 
 @pytest.mark.parametrize(("found", "value"), [("the engineer Maria Kolb", 0.8), ("1931", 0.4), ("not stated", 0.4)])
 def test_a_question_that_leads_to_another_answer_is_worth_half(found: str, value: float) -> None:
     output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
-    scored = METRICS["question"](example(answer="Maria Kolb"), output, judges(found=found))
+    scored = METRICS["question"](about_kolb(), output, judges(found=found))
     assert scored.value == pytest.approx(value)
     assert (f"the model answers {found!r}, where 'Maria Kolb' was meant" in scored.feedback) is (value < 0.8)
+
+
+def test_what_a_run_mends_is_measured_mended() -> None:
+    opening = "Who led the work on the Lowen harbour bridge"
+    focus = Focus(sentence=PASSAGE, answer="Maria Kolb", opening=opening, easy=True)
+    output = SimpleNamespace(question=f"{opening} with Maria Kolb?")
+    scored = METRICS["question"](example(answer="Maria Kolb", focus=focus), output, judges())
+    assert scored.value == pytest.approx(0.8)
+
+
+def test_what_a_thing_is_may_be_answered_with_its_name() -> None:
+    told = "a bridge"
+    focus = Focus(sentence=PASSAGE, answer=told, defines=True)
+    output = SimpleNamespace(question="What is the Lowen harbour bridge?")
+    for defines, value in ((True, 0.8), (False, 0.4)):
+        asked = example(answer=told, focus=focus.model_copy(update={"defines": defines}))
+        found = judges(found="Lowen harbour")
+        assert METRICS["question"](asked, output, found).value == pytest.approx(value)
 
 
 def test_the_model_is_not_asked_what_is_worth_nothing_anyway() -> None:
     silent = judges()._replace(answer=lambda *asked: pytest.fail("asked"))
     for question in ("The engineer", "What did Maria Kolb lead?", "In which year was the Lowen harbour bridge opened?"):
-        assert METRICS["question"](example(answer="Maria Kolb"), SimpleNamespace(question=question), silent).value == 0
+        assert METRICS["question"](about_kolb(), SimpleNamespace(question=question), silent).value == 0
 
 
 def test_the_feedback_names_the_words_that_break_a_rule() -> None:
     output = SimpleNamespace(question="Who is mentioned in the passage?")
-    scored = METRICS["question"](example(answer="Maria Kolb"), output, judges(0.1, weakest="independent"))
+    scored = METRICS["question"](about_kolb(), output, judges(0.1, weakest="independent"))
     assert scored.value == pytest.approx(0.1)
     assert "'is mentioned'" in scored.feedback
     assert "name the subject" in scored.feedback
 
 
 def test_a_rewrite_must_change_the_question() -> None:
-    asked = example(answer="Maria Kolb", question="Who led it?")
+    asked = about_kolb(question="Who led it?")
     assert METRICS["rewrite"](asked, SimpleNamespace(better_question="Who led it?"), judges()).value == 0
     better = SimpleNamespace(better_question="Who led the work on the Lowen harbour bridge?")
     assert METRICS["rewrite"](asked, better, judges()).value == pytest.approx(0.8)

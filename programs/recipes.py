@@ -20,16 +20,24 @@ def build_recipe(
     states: Mapping[str, dict[str, Any]] | None = None,
     selects: Mapping[str, Select] | None = None,
     parse: Parse | None = None,
+    only_easy: bool = False,
 ) -> Recipe:
     """Return a fresh program of the recipe called ``name``, with the compiled states of its steps.
 
-    ``selects`` chooses among the demos of a step for each of its inputs, ``parse`` reads the syntax of sentences.
+    ``selects`` chooses among the demos of a step for each of its inputs, ``parse`` reads the syntax of sentences,
+    and with ``only_easy`` nothing is asked that syntax does not begin a question for.
 
     Raises:
         KeyError: if there is no such recipe.
     """
     program = RECIPES[name](
-        critic=critic, retriever=retriever, candidates=candidates, max_rank=max_rank, selects=selects, parse=parse
+        critic=critic,
+        retriever=retriever,
+        candidates=candidates,
+        max_rank=max_rank,
+        selects=selects,
+        parse=parse,
+        only_easy=only_easy,
     )
     for step, state in (states or {}).items():
         getattr(program, step).load_state(state)

@@ -3,12 +3,13 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from groundset.cli.chunk import ChunkerChoice
 
+AskChoice = Literal["easy", "all"]
 _STATUS = {"complete": 0, "short": 3}
 _SIGNALLED = 128
 
@@ -20,6 +21,14 @@ def generate(
         typer.Argument(metavar="DOCS...", help="Files, folders or globs: txt, md, html, pdf, docx and more."),
     ] = None,
     size: Annotated[int | None, typer.Option(help="How many samples to make.", show_default="20")] = None,
+    ask: Annotated[
+        AskChoice | None,
+        typer.Option(
+            help="easy asks English text only what the syntax of a sentence begins a question for; all goes on to what "
+            "is hard, where about one question in two is good.",
+            show_default="easy",
+        ),
+    ] = None,
     recipe: Annotated[str | None, typer.Option(help="The program that makes them.", show_default="evolved")] = None,
     mix: Annotated[
         str | None,
@@ -115,6 +124,7 @@ def generate(
         "documents": tuple(docs or ()),
         "chunks": chunks,
         "size": size,
+        "ask": ask,
         "recipe": recipe,
         "mix": mix,
         "lm": lm,

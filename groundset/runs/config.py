@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -23,7 +23,8 @@ class RunConfig(BaseModel):
     """Everything that a run is asked for.
 
     ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. ``mix``
-    weighs the evolutions against each other. ``max_rank`` 0 records ranks and refuses none.
+    weighs the evolutions against each other. ``ask`` says whether to go on to what is hard once all that is easy was
+    asked. ``max_rank`` 0 records ranks and refuses none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -31,6 +32,7 @@ class RunConfig(BaseModel):
     documents: tuple[Path, ...] = ()
     chunks: Path | None = None
     size: int = Field(default=20, ge=1)
+    ask: Literal["easy", "all"] = "easy"
     recipe: str = "evolved"
     mix: dict[Evolution, float] = {"simple": 50, "reasoning": 25, "conditional": 25}
     lm: str = Field(default="qwen2.5-coder-0.5b", min_length=1)

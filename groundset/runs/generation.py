@@ -231,6 +231,7 @@ def _engine(
         states=parts.compiled.predictors,
         selects=parts.compiled.selects(encode),
         parse=parts.parser if parts.parser.sha256 else None,  # without one, an answer's form makes it easy
+        only_easy=config.ask == "easy",
     )
     engine = RunEngine(
         store,

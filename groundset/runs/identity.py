@@ -23,7 +23,8 @@ _PROGRAM = (
 )  # fmt: skip
 _ROOT = Path(__file__).parents[2]
 _PLAIN = (
-    "size", "recipe", "critic", "chunker", "chunk_overlap", "merge", "min_length", "seed", "candidates", "max_rank",
+    "size", "ask", "recipe", "critic", "chunker", "chunk_overlap", "merge", "min_length", "seed", "candidates",
+    "max_rank",
 )  # fmt: skip
 
 

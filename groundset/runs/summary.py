@@ -39,13 +39,18 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
 
 def shortage(store: RunStore) -> str:
     """Return why a run ended with fewer samples than were asked for."""
-    missing = store.meta("configuration")["size"] - sum(store.results.evolution_counts().values())
+    configuration = store.meta("configuration")
+    missing = configuration["size"] - sum(store.results.evolution_counts().values())
+    easy = configuration["ask"] == "easy" and configuration["parser"] != "none"
     reasons = store.results.reasons().items()
     refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
+    asked = "asked what is easy to ask" if easy else "asked about as often as they bear"
+    mend = "More documents or a lower --size would help"
+    further = "; --ask all goes on to what is hard, where about one question in two is good" if easy else ""
     return (
-        f"all chunks were asked about as often as they bear, and {missing} samples are missing"
-        f"{f'; refused most: {most}' if most else ''}. More documents or a lower --size would help."
+        f"all chunks were {asked}, and {missing} samples are missing"
+        f"{f'; refused most: {most}' if most else ''}. {mend}{further}."
     )
 
 

@@ -96,6 +96,7 @@ def make() -> Make:
         candidates: int = 1,
         round: int = 0,
         parse: Parse | None = None,
+        only_easy: bool = False,
         text: str = TEXT,
     ) -> tuple[Outcome, ScriptedEngine, list[StepRecord]]:
         engine = ScriptedEngine(
@@ -109,6 +110,7 @@ def make() -> Make:
             candidates=candidates,
             max_rank=max_rank,
             parse=parse,
+            only_easy=only_easy,
         )
         seen: list[StepRecord] = []
         chunk = CHUNK.model_copy(update={"text": text, "end": len(text)})
@@ -329,6 +331,16 @@ def test_the_first_round_asks_only_what_is_easy(make: Make, parser: Parser) -> N
     later, engine, _ = make({}, round=3, parse=lambda sentence, language: parser("It rained.", language))
     assert engine.steps == ["keyphrases", "question", "answer"]
     assert later.draft is not None
+
+
+def test_only_what_is_easy_is_asked_where_the_language_can_be_parsed(make: Make, parser: Parser) -> None:
+    easy, _, _ = make({"answer": "the Henn Lady"}, parse=parser, only_easy=True)
+    assert easy.draft is not None
+    hard, engine, _ = make({}, parse=lambda sentence, language: parser("It rained.", language), only_easy=True)
+    assert (hard.draft, engine.steps, hard.exhausted) == (None, [], True)
+    unread, engine, _ = make({}, round=3, parse=lambda sentence, language: None, only_easy=True)
+    assert unread.draft is not None
+    assert engine.steps == ["keyphrases", "question", "answer"]
 
 
 @pytest.mark.parametrize(

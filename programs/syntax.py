@@ -25,6 +25,7 @@ _LEFT_OUT = frozenset(
 _DO = {"VBD": "did", "VBZ": "does", "VBP": "do"}
 _NEARLY_NOT = frozenset({"seldom", "rarely", "hardly", "barely", "scarcely", "never", "nearly", "almost"})
 _POINTING = frozenset({"this", "that", "these", "those", "such", "both", "another", "other", "others"})
+_DASHES = ("–", "—")
 _MOST_SUBJECT_WORDS = 14
 
 
@@ -116,7 +117,7 @@ def rest_of(clause: Clause, answered: int) -> str:
     """Return what the clause says beside subject, verb and the phrase at ``answered``, which is asked for."""
     before, after = [], []
     for child in clause.verb.children:
-        if child.i == answered or child.dep_ in _LEFT_OUT:
+        if child.i == answered or child.dep_ in _LEFT_OUT or _after_dash(child, clause.verb):
             continue
         text = text_of(_without_asides(child))
         if child.i > clause.verb.i:
@@ -126,6 +127,11 @@ def rest_of(clause: Clause, answered: int) -> str:
     return " ".join([*after, *before])
 
 
+def _after_dash(part: Any, verb: Any) -> bool:
+    """Say whether a dash sets a part of a clause off from its verb: "sold ovens - its patents bought by others"."""
+    return bool(part.left_edge.i > verb.i and part.doc[part.left_edge.i - 1].text in _DASHES)
+
+
 def _without_asides(head: Any) -> list[Any]:
     """Return the tokens under a head, without what commas or brackets set off."""
     dropped: set[int] = set()
@@ -133,7 +139,7 @@ def _without_asides(head: Any) -> list[Any]:
         if token.dep_ in _ASIDES and token.i > head.i:
             inner = [each.i for each in token.subtree]
             before, after = head.doc[inner[0] - 1], head.doc[min(inner[-1] + 1, len(head.doc) - 1)]
-            opens = before.text in (",", "(") or (before.text in ("–", "—") and head.doc[before.i - 1].whitespace_)
+            opens = before.text in (",", "(") or (before.text in _DASHES and head.doc[before.i - 1].whitespace_)
             closes = after.i > head.right_edge.i or (after.is_punct and after.text != ":")
             if opens and closes:
                 dropped.update((before.i, *inner))
@@ -173,7 +179,7 @@ def is_general(clause: Clause) -> bool:
 def text_of(tokens: Iterable[Any]) -> str:
     """Return tokens as running text, without the signs around it."""
     joined = " ".join("".join(token.text_with_ws for token in tokens).split())
-    return re.sub(r"\s+([,.;)’'])", r"\1", joined).strip(" ,;:.–—")
+    return re.sub(r"\s+([,.;)]|[’'](?!\w)|[’']s\b)", r"\1", joined).strip(" ,;:.–—")
 
 
 def label_of(span: Any) -> str:

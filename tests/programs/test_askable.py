@@ -54,6 +54,17 @@ def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
             "2021",
             "In which year has a road tunnel under the sound been proposed",
         ),
+        (
+            "Vosk entered the kitchen market in 1981 with the Vosk Range, — its oven doors made by Tarn Glass, — which "
+            "became the basis of most ovens.",
+            "1981",
+            "In which year did Vosk enter the kitchen market with the Vosk Range",
+        ),
+        (
+            "The 'night boats' of the Henn Line were renamed in 1988.",
+            "1988",
+            "In which year were the 'night boats' of the Henn Line renamed",
+        ),
     ],
 )
 def test_a_question_begins_with_the_words_of_its_sentence(

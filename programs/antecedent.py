@@ -1,11 +1,12 @@
-"""What an opening pronoun stands for, so that a sentence in the middle of a passage can be asked about."""
+"""Whom a pronoun or a bare surname stands for, so that a sentence in the middle of a passage can be asked about."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from programs.syntax import clauses, subject_of
 from programs.types import Parse
-from programs.words import content_words
+from programs.words import content_words, stop_words, without_brackets
 
 _OF_PERSONS = frozenset({"he", "she"})
 _MOST_NAME_WORDS = 6
@@ -40,3 +41,19 @@ def resolved(sentences: Iterable[str], topic: str, language: str, parse: Parse) 
         fits = set(content_words(text, language)) <= known
         name = text if subject.pos_ == "PROPN" and fits and len(text.split()) <= _MOST_NAME_WORDS else ""
     return found
+
+
+def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
+    """Return words of a parsed sentence with the person of the title in full, who stands there by surname alone.
+
+    Unchanged if the passage speaks of somebody else of that surname too.
+    """
+    name = without_brackets(title)
+    first, _, surname = name.rpartition(" ")
+    if not first or not any(entity.label_ == "PERSON" and entity.text == surname for entity in parsed.ents):
+        return text
+    before = re.findall(rf"\b([^\W\d_]\S*) {re.escape(surname)}\b", passage)
+    others = {word for word in before if word[:1].isupper() and word.casefold() not in stop_words("en")}
+    if not others <= {first.split()[-1]}:
+        return text
+    return re.sub(rf"(?<![\w’'-])(?<!{re.escape(first)} ){re.escape(surname)}(?![\w-])", name, text)

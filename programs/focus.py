@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from programs.answers import NAME, opening, spans
-from programs.antecedent import resolved
+from programs.antecedent import in_full, resolved
 from programs.askable import askable
 from programs.evidence import sentence_features, sentences
 from programs.types import Focus, Parse
@@ -66,7 +66,8 @@ def choose_foci(
         asked = [] if parsed is None else [each for each in askable(parsed, title) if each.answer in sentence]
         of_sentence = Focus(sentence=sentence, answer="", resolved=alone)
         for place, each in enumerate(asked[:_ANSWERS_EACH]):
-            told = {"answer": each.answer, "opening": each.opening, "easy": each.named, "defines": each.defines}
+            begins = in_full(each.opening, title, parsed, passage)
+            told = {"answer": each.answer, "opening": begins, "easy": each.named, "defines": each.defines}
             focus = of_sentence.model_copy(update=told)
             found.append((worth * each.worth - _REPEAT_COST * place, focus))
         answers: dict[str, float] = {}

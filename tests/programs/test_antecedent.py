@@ -38,3 +38,44 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
     assert focus.opening == "In which year did Maria Kolb join the Tarn Institute of Technology"
     assert focus.sentence in passage
     assert focus.fact == "In 1933 Maria Kolb joined the Tarn Institute of Technology."
+
+
+@pytest.mark.parametrize(
+    ("title", "passage", "opening"),
+    [
+        (
+            "Maria Kolb",
+            "In 1933 Kolb left the Tarn Works in Lowen.",
+            "In which year did Maria Kolb leave the Tarn Works in Lowen",
+        ),
+        (
+            "Maria Kolb (engineer)",
+            "In 1933 Kolb left the Tarn Works in Lowen.",
+            "In which year did Maria Kolb leave the Tarn Works in Lowen",
+        ),
+        (
+            "Maria Kolb",
+            "In 1933 the Tarn Works published Kolb's drawings.",
+            "In which year did the Tarn Works publish Maria Kolb's drawings",
+        ),
+        (
+            "Maria Kolb",
+            "In 1933 Maria Kolb left the Tarn Works in Lowen.",
+            "In which year did Maria Kolb leave the Tarn Works in Lowen",
+        ),
+        (
+            "Lowen Link",
+            "In 1933 Kolb left the Tarn Works in Lowen.",
+            "In which year did Kolb leave the Tarn Works in Lowen",
+        ),
+        # Which of the two is meant nobody can tell.
+        (
+            "Maria Kolb",
+            "In 1933 Kolb left the Tarn Works in Lowen. Jakob Kolb stayed.",
+            "In which year did Kolb leave the Tarn Works in Lowen",
+        ),
+    ],
+)
+def test_a_question_has_the_person_of_the_title_in_full(title: str, passage: str, opening: str, parser: Parser) -> None:
+    foci = choose_foci(passage, title, "en", (), parser)
+    assert next(focus.opening for focus in foci if focus.answer == "1933") == opening

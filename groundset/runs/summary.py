@@ -47,10 +47,10 @@ def shortage(store: RunStore) -> str:
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
     asked = "asked what is easy to ask" if easy else "asked about as often as they bear"
     mend = "More documents or a lower --size would help"
-    further = "; --ask all goes on to what is hard, where about one question in two is good" if easy else ""
+    further = "; --ask all, in another folder, goes on to what is hard, where about one question in two is good"
     return (
         f"all chunks were {asked}, and {missing} samples are missing"
-        f"{f'; refused most: {most}' if most else ''}. {mend}{further}."
+        f"{f'; refused most: {most}' if most else ''}. {mend}{further if easy else ''}."
     )
 
 

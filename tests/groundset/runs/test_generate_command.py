@@ -79,7 +79,7 @@ def test_fewer_than_asked(run, docs, tmp_path):
     assert ran.status == 3
     assert "samples are missing; refused most: judge: not independent (" in ran.out
     assert "asked what is easy to ask, and " in ran.out
-    assert "--ask all goes on" in ran.out
+    assert "--ask all, in another folder, goes on" in ran.out
     everything = run(docs, "--out", tmp_path / "all", "--ask", "all", *SMALL[2:], "--size", 500)
     assert "asked about as often as they bear" in everything.out
     assert "--ask all" not in everything.out

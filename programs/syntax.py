@@ -18,7 +18,7 @@ SAYS_LITTLE = frozenset(  # nouns that take their meaning from what stands besid
     }
 )
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
-_ASIDES = frozenset({"relcl", "appos", "acl", "advcl"})
+_ASIDES = frozenset({"relcl", "appos", "acl", "advcl", "prep"})
 _LEFT_OUT = frozenset(
     {*_SUBJECTS, "aux", "auxpass", "neg", "punct", "cc", "conj", "prt", "mark", "advmod", "advcl", "parataxis", "expl"}
 )

@@ -61,6 +61,11 @@ def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
             "In which year did Vosk enter the kitchen market with the Vosk Range",
         ),
         (
+            "The Marsh Street bakery, with its two ovens, was sold to Jonas Ebel in 1988.",
+            "1988",
+            "In which year was the Marsh Street bakery sold to Jonas Ebel",
+        ),
+        (
             "The 'night boats' of the Henn Line were renamed in 1988.",
             "1988",
             "In which year were the 'night boats' of the Henn Line renamed",

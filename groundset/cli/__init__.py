@@ -118,6 +118,7 @@ def _run(arguments: list[str]) -> int:
         return _fail("aborted", 1)
     except (GroundsetError, OptimizerError, typer.TyperException) as error:
         message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        message = message.replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
         return _fail(message, error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked
         detail = str(error) or "no message"

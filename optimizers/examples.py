@@ -7,6 +7,7 @@ Rows keep the split of their document. An example carries the signature's inputs
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import dspy
@@ -43,6 +44,7 @@ class _Source(NamedTuple):
     chunks: Sequence[ChunkLabel]
     questions: Sequence[QuestionLabel]
     parse: Parse | None
+    foci: Callable[[str, str], list[Focus]]  # of a passage with its topic
 
 
 def examples_of(
@@ -54,7 +56,12 @@ def examples_of(
     parse: Parse | None = None,
 ) -> Examples:
     """Return the examples of a step in an order that the seed fixes; ``parse`` is what runs read syntax with."""
-    demos, inputs = _MAKERS[step](_Source(chunks, questions, parse))
+
+    @cache  # most passages come as a chunk and with several questions
+    def foci(passage: str, topic: str) -> list[Focus]:
+        return choose_foci(passage, topic, language_of(passage), (), parse)
+
+    demos, inputs = _MAKERS[step](_Source(chunks, questions, parse, foci))
     found: list[dict[Split, list[dspy.Example]]] = []
     for rows in (demos, inputs):
         by_split: dict[Split, list[dspy.Example]] = {"train": [], "dev": [], "test": []}
@@ -82,8 +89,7 @@ def _good_chunks(source: _Source) -> Iterator[tuple[ChunkLabel, str, list[Focus]
     for label in source.chunks:
         if label.good:
             passage = plain(label.text)
-            foci = choose_foci(passage, label.topic, language_of(passage), (), source.parse)
-            if foci:
+            if foci := source.foci(passage, label.topic):
                 yield label, passage, foci
 
 
@@ -107,11 +113,10 @@ def _as_asked(source: _Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
     Those that it would not ask are left out where there is a parser for their language: their openings are others.
     """
     for label, passage, focus in _answered(source):
-        language = language_of(passage)
-        if source.parse is None or source.parse(focus.sentence, language) is None:
+        if source.parse is None or source.parse(focus.sentence, language_of(passage)) is None:
             yield label, passage, focus
             continue
-        foci = choose_foci(passage, label.topic, language, (), source.parse)
+        foci = source.foci(passage, label.topic)
         asked = [each for each in foci if each.answer == focus.answer and label.question.startswith(each.opening)]
         if asked:
             yield label, passage, asked[0]

@@ -50,6 +50,11 @@ class Setting:
     on_call: Callable[[], None] | None = None
     on_progress: Callable[[str], object] = field(default=str)
 
+    @property
+    def train(self) -> int:
+        """Return how many train examples are reported."""
+        return min(_REPORTED, self.dev)
+
 
 class Outcome(NamedTuple):
     """How a compile went.
@@ -79,7 +84,7 @@ class Outcome(NamedTuple):
 def estimated_calls(step: str, examples: Examples, setting: Setting) -> int:
     """Return how many calls a compile takes at most: before on dev, the strategy's budget, both on train and test."""
     dev = len(examples.inputs["dev"][: setting.dev])
-    train = len(examples.inputs["train"][: min(_REPORTED, setting.dev)])
+    train = len(examples.inputs["train"][: setting.train])
     measured = dev + 2 * (train + len(examples.inputs["test"][: setting.test]))
     return setting.budget + measured * (2 if step in ANSWERED else 1)
 
@@ -130,7 +135,7 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         before, best = ledger.candidates[0], ledger.best(dev)
         parts = {"dev": dev}
         if ending != "interrupted":
-            parts = {"train": train[: min(_REPORTED, setting.dev)], "dev": dev, "test": test}
+            parts = {"train": train[: setting.train], "dev": dev, "test": test}
             setting.on_progress(f"Reporting {len(parts['train'])} train and {len(test)} test examples")
         for candidate in {before.number: before, best.number: best}.values():
             program = _as_program(task, candidate, strategy)

@@ -52,7 +52,7 @@ def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
     first, _, surname = name.rpartition(" ")
     if not first or not any(entity.label_ == "PERSON" and entity.text == surname for entity in parsed.ents):
         return text
-    before = re.findall(rf"\b([^\W\d_]\S*) {re.escape(surname)}\b", passage)
+    before = re.findall(rf"\b([^\W\d_][\w’'-]*) {re.escape(surname)}\b(?! [A-Z])", passage)
     others = {word for word in before if word[:1].isupper() and word.casefold() not in stop_words("en")}
     if not others <= {first.split()[-1]}:
         return text

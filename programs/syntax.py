@@ -179,7 +179,9 @@ def is_general(clause: Clause) -> bool:
 def text_of(tokens: Iterable[Any]) -> str:
     """Return tokens as running text, without the signs around it."""
     joined = " ".join("".join(token.text_with_ws for token in tokens).split())
-    return re.sub(r"\s+([,.;)]|[’'](?!\w)|[’']s\b)", r"\1", joined).strip(" ,;:.–—")
+    text = re.sub(r"\s+([,.;)]|[’'](?!\w)|[’']s\b)", r"\1", joined).strip(" ,;:.–—")
+    left_open = text.count('"') % 2 and re.search(r'(?:^|\s)"[^"]*$', text)  # the sign hangs on another word
+    return f'{text}"' if left_open else text
 
 
 def label_of(span: Any) -> str:

@@ -68,6 +68,11 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
             "In 1933 Kolb left the Tarn Works in Lowen.",
             "In which year did Kolb leave the Tarn Works in Lowen",
         ),
+        (
+            "Maria Kolb",
+            "She was born in Lowen. Kolb left the Tarn Works in 1933.",
+            "In which year did Maria Kolb leave the Tarn Works",
+        ),
         # Which of the two is meant nobody can tell.
         (
             "Maria Kolb",

@@ -66,6 +66,11 @@ def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
             "In which year was the Marsh Street bakery sold to Jonas Ebel",
         ),
         (
+            'Nira Vosk sold the play under the name "The Last Ferry" in 1988.',
+            "1988",
+            'In which year did Nira Vosk sell the play under the name "The Last Ferry"',
+        ),
+        (
             "The 'night boats' of the Henn Line were renamed in 1988.",
             "1988",
             "In which year were the 'night boats' of the Henn Line renamed",
@@ -139,6 +144,7 @@ def test_a_question_without_a_name_is_known(parser: Parser, sentence: str, answe
         ("Firefox was begun by Dave Hyatt, Joe Hewitt and Blake Ross in 2002.", "Dave Hyatt"),
         ("A road tunnel has been proposed four times, most recently in 2021.", "2021"),
         ("The Star moved to a tower by Queens Quay.", "Queens Quay"),
+        ("Tarn Press republished On the Range, a 1947 cookbook written by Ilse Marr, in 2012.", "1947 cookbook"),
         ("Velmoprast works by relaxing the muscle of the bladder wall.", "Velmoprast"),
     ],
 )

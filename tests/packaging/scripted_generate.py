@@ -15,7 +15,7 @@ from groundset.runs.generation import run_generation
 from groundset.runtime.lms import LanguageModel
 from signatures import AnswerQuestion
 
-QUESTION = "In which year did the ferry Henn begin to cross Tollvik Sound?"
+QUESTION = "In which year did the ferry Henn first cross Tollvik Sound?"
 ANSWER = "1931"
 
 

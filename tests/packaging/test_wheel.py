@@ -16,7 +16,7 @@ DRIVER = Path(__file__).with_name("scripted_generate.py")
 PACKAGES = ("signatures", "programs", "optimizers", "groundset")
 DOCUMENT = """# The Tollvik ferry
 
-The ferry Henn began to cross Tollvik Sound in 1931. Before that year, people and their animals had to take the long
+The ferry Henn first crossed Tollvik Sound in 1931. Before that year, people and their animals had to take the long
 road round the head of the fjord, which kept travellers busy for two days in summer and was closed by snow in winter.
 """
 

@@ -113,7 +113,7 @@ def _as_asked(source: _Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
     Those that it would not ask are left out where there is a parser for their language: their openings are others.
     """
     for label, passage, focus in _answered(source):
-        if source.parse is None or source.parse(focus.sentence, language_of(passage)) is None:
+        if source.parse is None or not source.parse.reads(language_of(passage)):
             yield label, passage, focus
             continue
         foci = source.foci(passage, label.topic)

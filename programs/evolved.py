@@ -127,7 +127,7 @@ class Evolved(dspy.Module):
         # The second round asks simply about what the first one wanted evolved, so it starts at the front again.
         page, size = max(0, work.attempt.round - 1), self.candidates
         found = self._growing(work, choose_foci(work.passage, work.topic, work.language, (), self.parse))
-        if self.only_easy and self.parse is not None and self.parse(work.topic, work.language) is not None:
+        if self.only_easy and self.parse is not None and self.parse.reads(work.language):
             found = [focus for focus in found if focus.easy]
         elif page >= EASY_PAGES and found:
             phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases

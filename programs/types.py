@@ -201,6 +201,10 @@ class Parse(Protocol):
         """Return the sentence as a spaCy document, or None for a language that is not known."""
         ...
 
+    def reads(self, language: str) -> bool:
+        """Say whether a language is known."""
+        ...
+
 
 class Observer(Protocol):
     """Receives each step as it happens, so that nothing that was paid for is lost."""

@@ -31,10 +31,14 @@ class Parser:
 
     def __call__(self, sentence: str, language: str) -> Any | None:
         """Return the sentence as a spaCy document, or None for a language that is not known."""
-        if self._read is None or language != self._language:
+        if self._read is None or not self.reads(language):
             return None
         with self._lock:
             return self._read(sentence)
+
+    def reads(self, language: str) -> bool:
+        """Say whether a language is known."""
+        return language == self._language
 
 
 def load_parser(name: str, *, progress: PullProgress | None = None) -> Parser:

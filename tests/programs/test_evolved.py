@@ -81,6 +81,19 @@ class FixedRetriever:
         return Retrieval(rank=self._rank, retrieved_id="x", retrieved_content="", score=1 if self._rank == 1 else 0)
 
 
+class Parsing:
+    """Reads every sentence as the same one; no language at all without it."""
+
+    def __init__(self, read: Any | None) -> None:
+        self._read = read
+
+    def __call__(self, sentence: str, language: str) -> Any | None:
+        return self._read
+
+    def reads(self, language: str) -> bool:
+        return self._read is not None
+
+
 Make = Callable[..., tuple[Outcome, ScriptedEngine, list[StepRecord]]]
 
 
@@ -324,11 +337,11 @@ def test_a_question_in_the_words_of_its_sentence_is_not_mended(make: Make, parse
 
 
 def test_the_first_round_asks_only_what_is_easy(make: Make, parser: Parser) -> None:
-    first, engine, _ = make({}, parse=lambda sentence, language: parser("It rained.", language))
+    first, engine, _ = make({}, parse=Parsing(parser("It rained.", "en")))
     assert (first.draft, engine.steps) == (None, [])
     assert reasons(first) == [("keyphrases", "for a later round")]
     assert not first.exhausted
-    later, engine, _ = make({}, round=3, parse=lambda sentence, language: parser("It rained.", language))
+    later, engine, _ = make({}, round=3, parse=Parsing(parser("It rained.", "en")))
     assert engine.steps == ["keyphrases", "question", "answer"]
     assert later.draft is not None
 
@@ -336,9 +349,9 @@ def test_the_first_round_asks_only_what_is_easy(make: Make, parser: Parser) -> N
 def test_only_what_is_easy_is_asked_where_the_language_can_be_parsed(make: Make, parser: Parser) -> None:
     easy, _, _ = make({"answer": "the Henn Lady"}, parse=parser, only_easy=True)
     assert easy.draft is not None
-    hard, engine, _ = make({}, parse=lambda sentence, language: parser("It rained.", language), only_easy=True)
+    hard, engine, _ = make({}, parse=Parsing(parser("It rained.", "en")), only_easy=True)
     assert (hard.draft, engine.steps, hard.exhausted) == (None, [], True)
-    unread, engine, _ = make({}, round=3, parse=lambda sentence, language: None, only_easy=True)
+    unread, engine, _ = make({}, round=3, parse=Parsing(None), only_easy=True)
     assert unread.draft is not None
     assert engine.steps == ["keyphrases", "question", "answer"]
 

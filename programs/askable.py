@@ -236,7 +236,8 @@ def _is_named(text: str, sentence: Any, title: str) -> bool:
 
 def _form(span: Any, answer: str) -> str:
     """Return the question words that the answer's form gives; a number in words counts the noun after it."""
-    if span[-1].tag_ == "NN" and re.match(r"\d+ ", answer) and opening(answer, "en").startswith("How many "):
+    begins = opening(answer, "en")
+    if span[-1].tag_ == "NN" and re.match(r"\d+ ", answer) and begins.startswith("How many "):
         return ""  # "1947 cookbook"
     counts = len(span) > 1 and span[-1].tag_ == "NNS" and all(token.pos_ == "NUM" for token in span[:-1])
-    return opening(answer, "en") or (f"How many {span[-1].text}" if counts else "")
+    return begins or (f"How many {span[-1].text}" if counts else "")

@@ -117,8 +117,10 @@ def _run(arguments: list[str]) -> int:
     except typer.Abort:
         return _fail("aborted", 1)
     except (GroundsetError, OptimizerError, typer.TyperException) as error:
-        message = error.format_message() if isinstance(error, typer.TyperException) else str(error)
-        message = message.replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
+        if isinstance(error, typer.TyperException):
+            message = error.format_message().replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
+        else:
+            message = str(error)
         return _fail(message, error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked
         detail = str(error) or "no message"

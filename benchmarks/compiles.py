@@ -15,9 +15,9 @@ from groundset import privacy
 privacy.set_defaults()
 
 from groundset.compiling import Compiler, Wish  # noqa: E402  privacy before any library is imported
-from optimizers.errors import StrategyError  # noqa: E402
 from optimizers.examples import STEPS  # noqa: E402
 from optimizers.strategies import STRATEGIES  # noqa: E402
+from programs.errors import StrategyError  # noqa: E402
 
 _ALONE = [name for name, strategy in STRATEGIES.items() if strategy.run and "teacher" not in strategy.needs]
 

@@ -7,12 +7,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from groundset.data_files import data_path
-from groundset.errors import InputError
 from optimizers.ensemble import Blend
-from optimizers.errors import StateError
 from optimizers.heads import CriticHeads
 from optimizers.states import HEAD, CompiledState, folder_of, head_hash, read_states
 from optimizers.thresholds import point_at
+from programs.errors import InputError, StateError
 from programs.nearest import Encode, Nearest, Select
 from programs.steps import critics, generators
 

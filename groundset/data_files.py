@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from groundset.errors import GroundsetError
+from programs.errors import GroundsetError
 
 _PACKAGE = Path(__file__).parent
 

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from groundset.errors import InputError
 from optimizers.tracking import TrackingStore
+from programs.errors import InputError
 
 FOLDER = Path("mlruns")
 _SQLITE = "sqlite:///"

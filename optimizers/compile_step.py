@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from optimizers.errors import LeakError, Stopped, StrategyError
 from optimizers.examples import Examples
 from optimizers.ledger import Candidate, Ledger
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, mean, mean_gain
 from optimizers.metrics import ANSWERED, METRICS, Judges
 from optimizers.step import CriticStep, GeneratorStep
 from optimizers.strategies import DECIDED, Strategy, Task, check_task
+from programs.errors import LeakError, Stopped, StrategyError
 from programs.nearest import Encode, Nearest
 from programs.steps import critics, generators
 

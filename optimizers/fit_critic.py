@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import dspy
 import numpy as np
 
-from optimizers.errors import LabelError
 from optimizers.heads import (
     FAULTS,
     CriticHeads,
@@ -24,6 +23,7 @@ from optimizers.labels import SPLITS, ChunkLabel, Label, QuestionLabel, Split, r
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, share
 from optimizers.thresholds import CurvePoint, lowest_threshold, precision_curve
 from programs.deciding import OVERALL
+from programs.errors import LabelError
 
 RECIPES = {"chunk": Recipe(strength=0.03, embedding=True, shapes=5), "judge": Recipe(strength=0.03, embedding=False)}
 _CURVE_POINTS = 60

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from optimizers.errors import LabelError, LeakError
+from programs.errors import LabelError, LeakError
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)

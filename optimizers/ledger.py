@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import dspy
 
-from optimizers.errors import Stopped
 from optimizers.metrics import Judges, Metric, Scored
+from programs.errors import Stopped
 
 State = dict[str, Any]
 

@@ -13,9 +13,9 @@ from dspy.adapters.decision_state import DecisionState
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from optimizers.ensemble import Blend
-from optimizers.errors import StateError
 from optimizers.heads import CriticHeads
 from optimizers.thresholds import CurvePoint
+from programs.errors import StateError
 
 HEAD = "head"
 _VERSION = 1

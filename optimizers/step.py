@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import dspy
 
-from optimizers.errors import Stopped
 from optimizers.ledger import Ledger
 from programs.deciding import OVERALL, asking_only, explained
 from programs.demonstrations import in_language
+from programs.errors import Stopped
 from programs.language import language_of
 from programs.nearest import Select
 

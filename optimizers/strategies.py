@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import dspy
 
-from optimizers.errors import StrategyError
 from optimizers.instructions import POOL, PoolProposer
 from optimizers.ledger import Ledger
 from optimizers.step import CriticStep, GeneratorStep
+from programs.errors import StrategyError
 from programs.nearest import Encode, Nearest
 
 Need = Literal["labels", "lm", "demos", "teacher"]

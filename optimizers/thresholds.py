@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from optimizers.errors import PromiseError
 from optimizers.measures import lower_bound, share
+from programs.errors import PromiseError
 
 FEWEST_ACCEPTED = 10
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from optimizers.errors import PromotionError, TrackingError
 from optimizers.measures import Interval, mean_gain
 from optimizers.pictures import confusion, draw_critic
 from optimizers.report import CompileReport
 from optimizers.states import CompiledState, folder_of, write_state
+from programs.errors import PromotionError, TrackingError
 
 CHAMPION = "champion"
 STATE_FILE = "state.json"

@@ -19,8 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from groundset import __version__, privacy
-from groundset.errors import GroundsetError
-from optimizers.errors import OptimizerError
+from programs.errors import GroundsetError
 
 _PROGRAM = "groundset"
 _BROKEN_PIPE = 141
@@ -116,11 +115,10 @@ def _run(arguments: list[str]) -> int:
         raise
     except typer.Abort:
         return _fail("aborted", 1)
-    except (GroundsetError, OptimizerError, typer.TyperException) as error:
-        if isinstance(error, typer.TyperException):
-            message = error.format_message().replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
-        else:
-            message = str(error)
+    except GroundsetError as error:
+        return _fail(str(error), error.exit_code)
+    except typer.TyperException as error:
+        message = error.format_message().replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
         return _fail(message, error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked
         detail = str(error) or "no message"

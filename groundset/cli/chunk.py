@@ -43,7 +43,7 @@ def chunk(
     from pydantic import ValidationError
 
     from groundset.corpus import CorpusOptions, build_corpus, write_chunks
-    from groundset.errors import InputError
+    from programs.errors import InputError
 
     try:
         options = CorpusOptions(

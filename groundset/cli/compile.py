@@ -10,7 +10,7 @@ import typer
 
 from groundset.cli.chunk import DEFAULT_EMBEDDER
 from groundset.cli.tables import print_table
-from groundset.errors import InputError
+from programs.errors import InputError, TrackingError
 
 if TYPE_CHECKING:
     from optimizers.report import CompileReport
@@ -169,7 +169,6 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:
 def _log(report: "CompileReport") -> None:
     """Log a compile; one that cannot be logged has its state all the same."""
     from groundset.tracking import open_tracking
-    from optimizers.errors import TrackingError
 
     try:
         typer.echo(f"Tracked as {open_tracking().log_compile(report)}.")

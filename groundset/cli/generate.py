@@ -165,9 +165,8 @@ def generate(
 
 def _log(record: Path, quiet: bool) -> None:
     """Log a finished run; one that cannot be logged is finished all the same."""
-    from groundset.errors import InputError
     from groundset.tracking import log_generation
-    from optimizers.errors import TrackingError
+    from programs.errors import InputError, TrackingError
 
     try:
         run_id = log_generation(record)

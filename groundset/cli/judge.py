@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from groundset.cli.chunk import DEFAULT_EMBEDDER
-from groundset.errors import InputError
+from programs.errors import InputError
 
 Kind = Literal["chunks", "questions"]
 Judge = Callable[[Sequence[dict[str, Any]]], list[tuple[float, bool]]]

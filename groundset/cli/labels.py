@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from groundset.cli.tables import print_table
-from groundset.errors import InputError
 from optimizers.labels import Label, QuestionLabel, check, read_all
+from programs.errors import InputError
 
 app = typer.Typer(name="labels", help="Check and count annotated chunks and questions.", no_args_is_help=True)
 

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from groundset.errors import InputError
+from programs.errors import InputError
 
 Row = dict[str, Any]
 

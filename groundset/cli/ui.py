@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from groundset.errors import GroundsetError, InputError
+from programs.errors import GroundsetError, InputError
 
 _HOST = "127.0.0.1"
 _POLL_SECONDS = 0.5

@@ -4,9 +4,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from groundset.errors import InputError
 from groundset.runs.database import Database
 from groundset.runs.tables import CALLS_SCHEMA, CallTable
+from programs.errors import InputError
 
 
 class CallFile:

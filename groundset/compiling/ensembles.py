@@ -16,7 +16,6 @@ from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
 from groundset.compiling.steps import Listener
 from groundset.critics import open_critic
-from groundset.errors import InputError
 from groundset.retrieval.embedder import load_embedder
 from groundset.runtime.lms import LanguageModel, open_lm
 from optimizers.ensemble import ASKED, FLOOR, STRATEGY, demos_of, fit_blend, held_out
@@ -27,6 +26,7 @@ from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, head_hash, signature_hash
 from optimizers.thresholds import lowest_threshold, precision_curve
 from programs.deciding import asking_only, decide
+from programs.errors import InputError
 from programs.evidence import plain
 from programs.steps import critics
 

@@ -8,12 +8,12 @@ import dspy
 
 from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.critics import open_critic
-from groundset.errors import InputError
 from groundset.retrieval.index import ChunkIndex
 from groundset.runtime.lms import LanguageModel
 from optimizers.metrics import Judges
 from programs.deciding import decide
 from programs.demonstrations import in_language
+from programs.errors import InputError
 from programs.evidence import plain
 from programs.language import language_of
 from programs.steps import critics, generators

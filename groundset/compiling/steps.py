@@ -18,13 +18,11 @@ from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
 from groundset.critics import open_critic
-from groundset.errors import GroundsetError
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import Parser, load_parser
 from optimizers.compile_step import DEV, TEST, Outcome, Setting, compile_step, estimated_calls
-from optimizers.errors import OptimizerError
 from optimizers.examples import STEPS, Examples, examples_of
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.measures import recorded
@@ -32,6 +30,7 @@ from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.strategies import STRATEGIES, check_task, steps_of
 from programs.deciding import OVERALL
+from programs.errors import GroundsetError
 from programs.steps import critics, generators
 
 _PARSER = "en-core-web-sm"  # as runs have it by default
@@ -180,7 +179,7 @@ class Compiler:
         try:
             with _quiet(verbose), dspy.context(lm=self._model.lm):
                 outcome = compile_step(step, STRATEGIES[optimizer], examples, setting)
-        except (GroundsetError, OptimizerError):
+        except GroundsetError:
             raise
         except Exception as error:
             told = fatal_error(error) or GroundsetError(f"compiling {step} failed: {type(error).__name__}: {error}")

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from groundset.corpus.packing import fill, overlapping, pack
 from groundset.corpus.structure import HEADING, WORD, Atom, Span, sections, sentence_atoms
-from groundset.errors import InputError
+from programs.errors import InputError
 from programs.types import Document
 
 Embed = Callable[[Sequence[str]], np.ndarray[Any, Any]]

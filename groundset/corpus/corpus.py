@@ -13,7 +13,7 @@ from groundset.corpus.documents import nothing_left, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES, read_own_chunks
-from groundset.errors import InputError
+from programs.errors import InputError
 from programs.types import Chunk, Document
 
 

@@ -16,7 +16,7 @@ from groundset.corpus.office import OFFICE_SUFFIXES, parse_office
 from groundset.corpus.parsed import Parsed, UnparsableError
 from groundset.corpus.plain import parse_plain
 from groundset.corpus.text import clean, decode, name_title
-from groundset.errors import InputError
+from programs.errors import InputError
 from programs.types import Document
 
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"})

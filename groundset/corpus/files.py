@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from groundset.errors import InputError
+from programs.errors import InputError
 
 _GLOB = frozenset("*?[")
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from groundset.corpus.documents import document_id
 from groundset.corpus.text import name_title
-from groundset.errors import InputError
+from programs.errors import InputError
 from programs.types import Chunk, Document
 
 CHUNK_SUFFIXES = frozenset({".jsonl", ".parquet"})

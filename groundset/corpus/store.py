@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus.corpus import Corpus
-from groundset.errors import InputError
+from programs.errors import InputError
 
 
 def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path]:

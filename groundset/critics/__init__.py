@@ -5,9 +5,9 @@ from typing import Any
 
 from groundset.critics.ensemble import EnsembleCritic
 from groundset.critics.head import HeadCritic
-from groundset.errors import InputError
 from optimizers.ensemble import Blend
 from optimizers.heads import CriticHeads, Encoder
+from programs.errors import InputError
 
 CRITICS = ("head", "lm", "ensemble")
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundset.errors import InputError
 from groundset.exports.files import atomic_file, is_leftover
+from programs.errors import InputError
 from programs.types import Chunk, Document, Sample
 
 QA_FILE = "qa.parquet"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from groundset.errors import InputError
+from programs.errors import InputError
 
 _SUFFIX = ".groundset-part"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from groundset.errors import UnknownModelError
+from programs.errors import UnknownModelError
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from groundset.errors import DownloadError
 from groundset.models.catalogue import HubSource, ModelFile
 from groundset.models.parts import PartFile, require_space
 from groundset.models.progress import PullProgress, Report
+from programs.errors import DownloadError
 
 CONNECT_TIMEOUT = 4.0
 READ_TIMEOUT = 15.0

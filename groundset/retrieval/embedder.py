@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.errors import ModelError, UnknownModelError
 from groundset.models.catalogue import CATALOGUE, ModelEntry, near_matches
 from groundset.models.hub import hub_answers
 from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
+from programs.errors import ModelError, UnknownModelError
 
 _QUIET_ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _LOAD_ERRORS = (OSError, ValueError, RuntimeError, KeyError)

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from groundset.corpus import ChunkerName, CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
-from groundset.errors import InputError
 from groundset.runs.schedule import WINDOW
+from programs.errors import InputError
 from programs.types import EVOLUTIONS, Evolution
 
 _PREFIX = re.compile(r"^(?:Value|Assertion) error, ")

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from groundset.errors import RunError
+from programs.errors import RunError
 
 Values = Sequence[Any]
 

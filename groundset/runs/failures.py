@@ -7,7 +7,7 @@ from dspy.utils.exceptions import (
     LMUnsupportedModelError,
 )
 
-from groundset.errors import EngineError, GroundsetError
+from programs.errors import EngineError, GroundsetError
 from programs.types import Attempt, Outcome, Reject
 
 FAILURES_IN_A_ROW = 5

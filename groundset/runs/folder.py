@@ -5,9 +5,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from groundset.errors import InputError, RunError
 from groundset.exports.files import is_leftover
 from groundset.runs.database import Database
+from programs.errors import InputError, RunError
 
 _DATABASE = "run.sqlite"
 _LOCK = ".lock"

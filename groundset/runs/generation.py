@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from groundset.compiled import Compiled, Users, load_compiled
 from groundset.corpus import Corpus, build_corpus, draw_order
-from groundset.errors import GroundsetError, InputError, RunError
 from groundset.retrieval.index import ChunkIndex
 from groundset.runs.config import RunConfig
 from groundset.runs.decide import Decider
@@ -20,6 +19,7 @@ from groundset.runs.schedule import Schedule, quotas
 from groundset.runs.stop import Stop, StoppableJournal, stopping_on_signals
 from groundset.runs.store import RunStore
 from groundset.runs.summary import shortage, summarise
+from programs.errors import GroundsetError, InputError, RunError
 
 Open = Callable[..., Any]
 

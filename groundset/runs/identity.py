@@ -10,9 +10,9 @@ from groundset import __version__
 from groundset.corpus import find_documents
 from groundset.corpus.documents import SUFFIXES
 from groundset.data_files import data_path
-from groundset.errors import DocumentError, RunMismatchError
 from groundset.runs.config import RunConfig, option_name
 from groundset.runs.schedule import quotas
+from programs.errors import DocumentError, RunMismatchError
 
 Identity = dict[str, Any]
 

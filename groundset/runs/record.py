@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset import __version__
-from groundset.errors import InputError, RunError
 from groundset.exports.files import atomic_file, is_leftover
 from groundset.runs.schedule import ROUNDS, WINDOW
 from groundset.runs.store import RunStore
+from programs.errors import InputError, RunError
 from programs.types import Chunk, Reject, Sample
 
 _LIBRARIES = (

@@ -10,13 +10,13 @@ from typing import Any, Literal, Protocol
 
 import dspy
 
-from groundset.errors import GroundsetError
 from groundset.runs.decide import Decider, Decision
 from groundset.runs.failures import FAILURES_IN_A_ROW, endless_failures, failure_of, fatal_error, outcome_of
 from groundset.runs.schedule import Plan, Schedule, attempt_seed
 from groundset.runs.stop import RunStoppedError, Stop
 from groundset.runs.store import RunStore
 from groundset.runs.workers import Workers
+from programs.errors import GroundsetError
 from programs.types import Attempt, Chunk, Observer, Outcome, Recipe, StepRecord
 
 Ending = Literal["complete", "short", "interrupted"]

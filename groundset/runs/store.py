@@ -19,10 +19,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from groundset.errors import InputError, RunError
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, database_path, make_folder
 from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors
+from programs.errors import InputError, RunError
 from programs.types import Chunk, Document
 
 _APPLICATION = 0x67727364  # "grsd" in the file's header

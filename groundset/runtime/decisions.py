@@ -7,7 +7,7 @@ from typing import Any
 
 from dspy.lm15 import Config, Message, Request, Response
 
-from groundset.errors import ModelError
+from programs.errors import ModelError
 
 _TOP = 20
 

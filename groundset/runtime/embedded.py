@@ -23,7 +23,7 @@ from dspy.lm15 import (
     response_to_events,
 )
 
-from groundset.errors import EngineError
+from programs.errors import EngineError
 
 CONTEXT_TOKENS = 4096
 SLOTS = 8

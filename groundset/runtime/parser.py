@@ -4,10 +4,10 @@ import threading
 from functools import lru_cache
 from typing import Any
 
-from groundset.errors import ModelError, UnknownModelError
 from groundset.models.catalogue import CATALOGUE, near_matches
 from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
+from programs.errors import ModelError, UnknownModelError
 
 NONE = "none"
 _KEPT = 256  # sentences: a chunk is read again for its links, and once more with its key phrases

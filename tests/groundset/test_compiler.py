@@ -11,10 +11,9 @@ from dspy.lm15 import Message, Request, Response, Usage
 from groundset.compiled import Users, load_compiled
 from groundset.compiling import Compiler, Wish
 from groundset.data_files import data_path
-from groundset.errors import GroundsetError, InputError
 from groundset.runtime.lms import LanguageModel
-from optimizers.errors import StrategyError
 from optimizers.tracking import TrackingStore
+from programs.errors import GroundsetError, InputError, StrategyError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 WEIGHTS = "w" * 64

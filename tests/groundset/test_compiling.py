@@ -13,11 +13,10 @@ from groundset import compiling
 from groundset.compiled import Users, load_compiled
 from groundset.critics import open_critic
 from groundset.data_files import data_path
-from groundset.errors import InputError
 from groundset.retrieval.embedder import load_embedder
-from optimizers.errors import StateError
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.measures import area_under_roc
+from programs.errors import InputError, StateError
 from programs.judging import judge_chunks, judge_questions
 
 SHA = "c" * 64

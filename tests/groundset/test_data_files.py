@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from groundset import data_files
-from groundset.errors import GroundsetError
+from programs.errors import GroundsetError
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ import pytest
 from groundset.compiled import Users, load_compiled
 from groundset.compiling import compile_ensemble
 from groundset.data_files import data_path
-from optimizers.errors import PromiseError, StateError
+from programs.errors import PromiseError, StateError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 

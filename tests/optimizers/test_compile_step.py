@@ -11,10 +11,10 @@ from dspy.utils.exceptions import LMUnexpectedError
 
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.compile_step import Outcome, Setting, compile_step
-from optimizers.errors import LeakError, StrategyError
 from optimizers.examples import Examples
 from optimizers.metrics import Judges
 from optimizers.strategies import STRATEGIES, steps_of
+from programs.errors import LeakError, StrategyError
 
 NAMES = ("Ada Lund", "Bo Kern", "Cy Dahl", "Di Moss", "Eli Rask", "Flo Berg")
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from optimizers.errors import LabelError, LeakError, PromiseError
 from optimizers.fit_critic import fit_critic, measure
 from optimizers.heads import LinearHead, Recipe, Rows, fit_head, held_out_probabilities, probabilities
 from optimizers.labels import ChunkLabel, Split, split_of, splits_of
+from programs.errors import LabelError, LeakError, PromiseError
 from programs.evidence import grams, shape
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from optimizers.errors import LabelError, LeakError
 from optimizers.labels import ChunkLabel, QuestionLabel, check, read_labels, refuse_test_rows, split_of
+from programs.errors import LabelError, LeakError
 
 CHUNK = {
     "id": "c1",

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from optimizers.errors import PromiseError
 from optimizers.measures import (
     Interval,
     area_under_roc,
@@ -16,6 +15,7 @@ from optimizers.measures import (
     share,
 )
 from optimizers.thresholds import lowest_threshold, point_at, precision_curve
+from programs.errors import PromiseError
 
 GOOD = np.array([True, True, False, True, False])
 SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.1])

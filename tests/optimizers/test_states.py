@@ -6,10 +6,10 @@ from pathlib import Path
 import dspy
 import pytest
 
-from optimizers.errors import StateError
 from optimizers.fit_critic import thresholds_of
 from optimizers.heads import CriticHeads, LinearHead
 from optimizers.states import CompiledState, dspy_version, read_state, read_states, signature_hash, write_state
+from programs.errors import StateError
 from signatures import JudgeQuestion, ScoreChunk
 
 

@@ -14,11 +14,11 @@ import mlflow
 import pandas as pd
 import pytest
 
-from optimizers.errors import PromotionError, TrackingError
 from optimizers.measures import Interval, mean, mean_gain
 from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.tracking import TrackingStore, best_of
+from programs.errors import PromotionError, TrackingError
 from programs.steps import generators
 
 SPLITS = {"dev": 12, "test": 12}

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from groundset import __version__, cli
-from groundset.errors import EngineError, InputError
+from programs.errors import EngineError, InputError
 
 HEAVY = ("dspy", "torch", "transformers", "sentence_transformers", "mlflow", "pandas", "numpy", "litellm", "datasets")
 

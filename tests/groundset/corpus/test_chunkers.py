@@ -17,7 +17,7 @@ from groundset.corpus.packing import fill, pack
 from groundset.corpus.sentences import sentence_spans
 from groundset.corpus.structure import Atom, sections
 from groundset.corpus.text import clean
-from groundset.errors import InputError
+from programs.errors import InputError
 from programs.types import Chunk, Document
 
 SENTENCE = "The mill on the river was built by the brothers Anton and Louis in 1887."

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from groundset.corpus import Corpus, CorpusOptions, build_corpus, documents_path, write_chunks
-from groundset.errors import InputError
+from programs.errors import InputError
 from programs.types import Document
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples"

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from groundset.corpus.files import find_documents
-from groundset.errors import InputError
+from programs.errors import InputError
 
 
 @pytest.fixture

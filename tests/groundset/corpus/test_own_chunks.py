@@ -10,7 +10,7 @@ from pyarrow import parquet
 from groundset.corpus.corpus import build_corpus
 from groundset.corpus.own_chunks import read_own_chunks
 from groundset.corpus.store import write_chunks
-from groundset.errors import InputError
+from programs.errors import InputError
 
 GOOD = {"doc_id": "a", "contents": "Short."}
 

@@ -6,9 +6,9 @@ import pytest
 from groundset.critics import open_critic
 from groundset.critics.ensemble import EnsembleCritic
 from groundset.critics.head import HeadCritic
-from groundset.errors import InputError
 from optimizers.ensemble import Blend
 from programs.deciding import decide
+from programs.errors import InputError
 from signatures import JudgeQuestion, ScoreChunk
 
 BLEND = Blend(asked="answerable", floor=0.2, intercept=0.0, head=0.0, model=1.0)

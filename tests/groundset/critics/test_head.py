@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from groundset.critics import open_critic
 from groundset.critics.head import HeadCritic
-from groundset.errors import InputError
 from programs.deciding import decide
+from programs.errors import InputError
 from programs.judging import judge_chunks, judge_questions
 from signatures import CompareQuestions, GroundAnswer, ScoreChunk
 

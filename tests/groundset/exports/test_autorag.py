@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from groundset.errors import InputError
 from groundset.exports import export_autorag
+from programs.errors import InputError
 from programs.types import Chunk, Document, Retrieval, Sample
 
 MADE = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

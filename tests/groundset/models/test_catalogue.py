@@ -3,8 +3,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from groundset.errors import UnknownModelError
 from groundset.models.catalogue import CATALOGUE, ConcatenatedWheels, HubSource, get_entry
+from programs.errors import UnknownModelError
 
 
 @pytest.mark.parametrize("entry", CATALOGUE.values(), ids=lambda entry: entry.name)

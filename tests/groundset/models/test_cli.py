@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from groundset.cli import models as command
 from groundset.cli import tables
-from groundset.errors import UnknownModelError
+from programs.errors import UnknownModelError
 
 runner = CliRunner()
 

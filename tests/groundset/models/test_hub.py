@@ -3,10 +3,10 @@ import time
 
 import pytest
 
-from groundset.errors import ChecksumError, DownloadError
 from groundset.models.catalogue import HubSource, ModelEntry
 from groundset.models.hub import hub_answers, hub_enabled
 from groundset.models.pull import pull_entry
+from programs.errors import ChecksumError, DownloadError
 
 PAYLOAD = bytes(range(256)) * 4000
 ADDRESS = "/org/tiny/resolve/main/tiny.gguf"

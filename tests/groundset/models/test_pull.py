@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from groundset.errors import ChecksumError, DownloadError, ModelError, UnknownModelError
 from groundset.models import parts
 from groundset.models.catalogue import CATALOGUE, ConcatenatedWheels, ModelEntry, ModelFile
 from groundset.models.pull import pull, pull_entry
+from programs.errors import ChecksumError, DownloadError, ModelError, UnknownModelError
 
 PAYLOAD = bytes(range(256)) * 4000
 

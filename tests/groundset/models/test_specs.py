@@ -2,8 +2,8 @@ import hashlib
 
 import pytest
 
-from groundset.errors import ModelError, UnknownModelError
 from groundset.models import HostedSpec, LocalSpec, OpenAISpec, ensure_available, parse_spec
+from programs.errors import ModelError, UnknownModelError
 
 
 def test_a_catalogue_name_is_known_before_it_is_pulled(home):

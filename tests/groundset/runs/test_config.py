@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from groundset.errors import InputError
 from groundset.runs.config import RunConfig, make_config, option_name, parse_mix, read_config_file
+from programs.errors import InputError
 
 DOCS = (Path("docs"),)
 

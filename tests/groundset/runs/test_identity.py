@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 from scripted_run import write_documents
 
-from groundset.errors import InputError, RunMismatchError
 from groundset.runs.config import make_config
 from groundset.runs.identity import (
     ModelName,
@@ -14,6 +13,7 @@ from groundset.runs.identity import (
     program_version,
     with_models,
 )
+from programs.errors import InputError, RunMismatchError
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 import scripted_run
 from scripted_run import ScriptedEngine, generate, write_documents
 
-from groundset.errors import GroundsetError, InputError, RunMismatchError
 from groundset.runs.store import RunStore
+from programs.errors import GroundsetError, InputError, RunMismatchError
 
 SCRIPT = Path(scripted_run.__file__)
 

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scripted_run import Encoder, ScriptedEngine, ScriptedRecipe, generate, recipe_builder, write_documents
 
-from groundset.errors import EngineError, GroundsetError, InputError, RunError
 from groundset.runs import run as run_module
 from groundset.runs.config import make_config
 from groundset.runs.generation import run_generation
 from groundset.runs.store import RunStore
+from programs.errors import EngineError, GroundsetError, InputError, RunError
 from programs.types import Attempt, Observer, Outcome
 
 

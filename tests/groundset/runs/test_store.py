@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from groundset.errors import GroundsetError, InputError, RunError
 from groundset.runs.folder import holds_run
 from groundset.runs.schedule import Plan, Verdict
 from groundset.runs.store import RunStore
+from programs.errors import GroundsetError, InputError, RunError
 from programs.types import Chunk, Document, Outcome, Reject, Retrieval, Sample, StepRecord
 
 DOCUMENT = Document(doc_id="d", path="d.md", title="D", text="First. Second.")

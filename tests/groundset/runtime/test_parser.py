@@ -2,9 +2,9 @@
 
 import pytest
 
-from groundset.errors import UnknownModelError
 from groundset.models.catalogue import get_entry
 from groundset.runtime.parser import load_parser
+from programs.errors import UnknownModelError
 
 
 def test_a_parser_has_the_hash_of_its_weights() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import dspy
 import pytest
 
-from groundset.errors import ModelError, UnknownModelError
 from groundset.runtime.decisions import LogprobCritic
 from groundset.runtime.lms import open_lm
 from programs.deciding import decide
+from programs.errors import ModelError, UnknownModelError
 from signatures import AskQuestion, JudgeQuestion
 
 

@@ -1,0 +1,90 @@
+"""Everything that groundset raises on purpose: one tree, and the exit status of each branch."""
+
+
+class GroundsetError(Exception):
+    """Base of every error that groundset raises on purpose; the message is one clear line."""
+
+    exit_code = 1
+
+
+class InputError(GroundsetError):
+    """The input or an option is wrong; the message names it and the mend. Exit status 2."""
+
+    exit_code = 2
+
+
+class DocumentError(InputError):
+    """A document cannot be read; the message names the file."""
+
+
+class StateError(InputError):
+    """A compiled state cannot be used; the message names the file and why."""
+
+
+class ModelError(GroundsetError):
+    """A model cannot be found, fetched, verified or loaded."""
+
+
+class UnknownModelError(ModelError, InputError):
+    """The model specification names nothing that groundset knows. Exit status 2."""
+
+    exit_code = 2
+
+
+class ChecksumError(ModelError):
+    """Downloaded bytes differ from the catalogue's SHA-256; the file has been deleted."""
+
+
+class DownloadError(ModelError):
+    """No source of a model could be reached."""
+
+
+class EngineError(ModelError):
+    """The embedded runtime crashed or refused to start."""
+
+
+class RunError(GroundsetError):
+    """A run folder cannot be used."""
+
+
+class RunMismatchError(RunError, InputError):
+    """The run folder was made with another configuration. Exit status 2."""
+
+    exit_code = 2
+
+
+class OptimizerError(GroundsetError):
+    """Base of what compiling raises; the message is one clear line that names the mend. Exit status 2."""
+
+    exit_code = 2
+
+
+class LabelError(OptimizerError):
+    """A label file cannot be read or breaks a rule; the message names the file and the line."""
+
+
+class LeakError(OptimizerError):
+    """A row of the test split was about to be trained on."""
+
+
+class PromiseError(OptimizerError):
+    """The labels cannot support the precision that was asked for."""
+
+
+class StrategyError(OptimizerError):
+    """A strategy lacks what it needs for a step: demos, a second model; the message names the option."""
+
+
+class TrackingError(OptimizerError):
+    """The MLflow store cannot be reached or refuses something; the message names it."""
+
+
+class PromotionError(OptimizerError):
+    """A compile does not beat the champion, or is not known."""
+
+
+class Stopped(BaseException):
+    """Ends an optimizer from inside a call: the budget is spent, or the model failed (``__cause__`` says how).
+
+    It is no ``Exception``, because DSPy counts those as failed examples and goes on.
+    """

@@ -9,27 +9,24 @@ from typing import Any, NamedTuple
 from groundset import __version__
 from groundset.corpus import find_documents
 from groundset.corpus.documents import SUFFIXES
-from groundset.data_files import data_path
 from groundset.runs.config import RunConfig, option_name
+from groundset.runs.program import program_hash
 from groundset.runs.schedule import quotas
 from programs.errors import DocumentError, RunMismatchError
 
 Identity = dict[str, Any]
 
-# The code and the compiled state that samples depend on; a change of any of it makes other samples.
-_PROGRAM = (
-    "signatures", "programs", "groundset/corpus", "groundset/critics", "groundset/retrieval", "groundset/runs",
-    "groundset/runtime",
-)  # fmt: skip
-_ROOT = Path(__file__).parents[2]
-_PLAIN = (
-    "size", "ask", "recipe", "critic", "chunker", "chunk_overlap", "merge", "min_length", "seed", "candidates",
-    "max_rank",
-)  # fmt: skip
+# Options that count in another way, or not at all; every other one counts by its value.
+_NOT_PLAIN = {
+    "documents", "chunks",  # by their bytes
+    "lm", "embedder", "parser", "compiled",  # by what they turn out to be
+    "chunk_size", "mix",  # by what they come to
+    "workers",
+}  # fmt: skip
 
 
 class ModelName(NamedTuple):
-    """A model: what names it, and the hash of its weights where they are known."""
+    """What names a model, and the hash of its weights where they are known; only the hash is compared then."""
 
     name: str
     sha256: str | None
@@ -41,12 +38,14 @@ def identity_of(config: RunConfig) -> Identity:
     Raises:
         InputError: a document or folder does not exist.
     """
+    from programs.recipes import RECIPES
+
     return {
-        **config.model_dump(mode="json", include=set(_PLAIN)),
+        **config.model_dump(mode="json", exclude=_NOT_PLAIN),
         "chunk_size": config.corpus_options().size,
         "mix": dict(quotas(config.size, config.mix)),
         "documents": hash_sources(config.sources),
-        "program": program_version(),
+        "program": ModelName(__version__, program_hash(config.recipe, RECIPES))._asdict(),
     }
 
 
@@ -91,18 +90,6 @@ def hash_sources(paths: Sequence[Path]) -> str:
     return total.hexdigest()
 
 
-def program_version() -> str:
-    """Return the version of groundset with a hash of the code that samples depend on."""
-    total = hashlib.sha256()
-    packages = [(_ROOT, sorted((_ROOT / package).rglob("*.py"))) for package in _PROGRAM]
-    compiled = data_path("compiled")
-    packages.append((compiled, sorted(file for file in compiled.rglob("*") if file.is_file())))
-    for root, files in packages:
-        for file in files:
-            total.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
-    return f"{__version__}+{total.hexdigest()[:12]}"
-
-
 def _file_digest(file: Path) -> str:
     try:
         if not file.is_file():
@@ -119,7 +106,7 @@ def _tell(name: str, stored: Any, asked: Any) -> str:
     if name == "documents":
         return "the documents have changed since"
     if name == "program":
-        return f"groundset itself has changed since ({stored}, now {asked})"
+        return f"groundset itself has changed since ({_shown(stored)}, now {_shown(asked)})"
     return f"{option_name(name)} was {_shown(stored)}, is {_shown(asked)}"
 
 

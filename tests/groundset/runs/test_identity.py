@@ -3,14 +3,13 @@ from pathlib import Path
 import pytest
 from scripted_run import write_documents
 
-from groundset.runs.config import make_config
+from groundset.runs.config import RunConfig, make_config
 from groundset.runs.identity import (
     ModelName,
     check_same,
     hash_sources,
     identity_digest,
     identity_of,
-    program_version,
     with_models,
 )
 from programs.errors import InputError, RunMismatchError
@@ -72,9 +71,15 @@ def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
     assert caught.value.exit_code == 2
     with pytest.raises(RunMismatchError, match=r"--mix was simple=10,reasoning=5,conditional=5, is simple=20,"):
         check_same(first, identity_of(make_config({"documents": (docs,), "mix": "simple=1"})), tmp_path)
-    with pytest.raises(RunMismatchError, match="groundset itself has changed since"):
-        check_same({**first, "program": "0.0.1+x"}, first, tmp_path)
 
 
-def test_the_program_version_is_stable():
-    assert program_version() == program_version()
+def test_every_option_counts_unless_it_is_known_not_to(docs):
+    plain = set(RunConfig.model_fields) - {"chunks", "lm", "embedder", "parser", "compiled", "workers"}
+    assert set(identity_of(make_config({"documents": (docs,)}))) == plain | {"program"}
+
+
+def test_another_program_is_refused_and_another_number_of_the_same_one_is_not(docs, tmp_path):
+    first = identity_of(make_config({"documents": (docs,)}))
+    check_same({**first, "program": {**first["program"], "name": "0.0.1"}}, first, tmp_path)
+    with pytest.raises(RunMismatchError, match=r"groundset itself has changed since \(0.0.1 \(abc\), now "):
+        check_same({**first, "program": {"name": "0.0.1", "sha256": "abc"}}, first, tmp_path)

@@ -9,6 +9,7 @@ import dspy
 from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.critics import open_critic
 from groundset.retrieval.index import ChunkIndex
+from groundset.retrieval.stores import open_store
 from groundset.runtime.lms import LanguageModel
 from optimizers.metrics import Judges
 from programs.deciding import decide
@@ -44,7 +45,8 @@ def open_judges(
             for n, text in enumerate(texts)
         ]
         known = {chunk.text: chunk.chunk_id for chunk in made}
-        return ChunkIndex(made, embedder.encode(texts), embedder.encode), known
+        store = open_store("faiss", [chunk.chunk_id for chunk in made], embedder.encode(texts))
+        return ChunkIndex(made, store, embedder.encode), known
 
     def rank(question: str, passage: str) -> int | None:
         found, known = index()

@@ -1,12 +1,12 @@
-"""Retrieval over the chunks of a run: FAISS inner products of unit-length embeddings."""
+"""Retrieval over the chunks of a run: texts in, chunks out."""
 
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+from groundset.retrieval.stores import VectorStore
 from programs.types import Chunk, Hit, Retrieval
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -18,37 +18,41 @@ class ChunkIndex:
     """Searches all chunks of a run by cosine similarity; safe to share between threads."""
 
     def __init__(
-        self, chunks: Sequence[Chunk], vectors: NDArray[np.float32], encode: Encode, *, depth: int = SEARCH_DEPTH
+        self, chunks: Sequence[Chunk], store: VectorStore, encode: Encode, *, depth: int = SEARCH_DEPTH
     ) -> None:
-        """Index the chunks.
+        """Search ``store`` for the chunks.
 
         Args:
-            chunks: all chunks of the run; at least one.
-            vectors: their embeddings, a row of length one for each.
+            chunks: all chunks of the run.
+            store: their embeddings; it stays open as long as the index is used.
             encode: embeds queries as the chunks were embedded.
-            depth: how many hits a search looks at.
+            depth: how many hits a rank looks at.
 
         Raises:
-            ValueError: there is not exactly one row for each chunk.
+            ValueError: the store holds other chunks.
         """
-        if not chunks or vectors.ndim != 2 or len(vectors) != len(chunks):
-            raise ValueError(f"{len(chunks)} chunks and vectors of shape {vectors.shape}")
+        if store.ids != tuple(chunk.chunk_id for chunk in chunks):
+            raise ValueError(f"a store of {len(store)} other chunks than the {len(chunks)} of the run")
         self._chunks = chunks
         self._encode = encode
         self._depth = min(depth, len(chunks))
-        self._index: Any = faiss.IndexFlatIP(vectors.shape[1])
-        self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+        self._store = store
+        self._lock = threading.Lock()  # Qdrant's local mode promises nothing to threads
 
     def search(self, query: str, limit: int = SEARCH_DEPTH) -> list[Hit]:
         """Return the chunks most similar to a query, the most similar first."""
-        similarities, places = self._index.search(self._encode([query]), min(limit, len(self._chunks)))
+        return self.search_many([query], limit)[0]
+
+    def search_many(self, queries: Sequence[str], limit: int = SEARCH_DEPTH) -> list[list[Hit]]:
+        """Return for each query what ``search`` returns, all found in one go."""
+        if not queries:
+            return []
+        vectors = self._encode(queries)
+        with self._lock:
+            found = self._store.search(vectors, limit)
         return [
-            Hit(
-                chunk_id=self._chunks[place].chunk_id,
-                text=self._chunks[place].text,
-                similarity=min(1.0, max(-1.0, float(similarity))),
-            )
-            for similarity, place in zip(similarities[0], places[0], strict=True)
+            [self._hit(place, similarity) for place, similarity in zip(places, similarities, strict=True)]
+            for places, similarities in zip(found.places.tolist(), found.similarities.tolist(), strict=True)
         ]
 
     def rank(self, query: str, relevant: tuple[str, ...]) -> Retrieval:
@@ -61,3 +65,7 @@ class ChunkIndex:
             retrieved_content=hits[0].text,
             score=1 if hits[0].chunk_id in relevant else 0,
         )
+
+    def _hit(self, place: int, similarity: float) -> Hit:
+        chunk = self._chunks[place]
+        return Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=similarity)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from groundset.compiled import Compiled, Users, load_compiled
 from groundset.corpus import Corpus, build_corpus, draw_order
 from groundset.retrieval.index import ChunkIndex
+from groundset.retrieval.stores import open_store
 from groundset.runs.config import RunConfig
 from groundset.runs.decide import Decider
 from groundset.runs.folder import holds_run
@@ -225,7 +226,9 @@ def _engine(
     recipe = (build_recipe or real_build_recipe)(
         config.recipe,
         critic=parts.critic,
-        retriever=ChunkIndex(chunks, store.vectors(), encode),
+        retriever=ChunkIndex(
+            chunks, open_store("faiss", [chunk.chunk_id for chunk in chunks], store.vectors()), encode
+        ),
         candidates=config.candidates,
         max_rank=config.max_rank,
         states=parts.compiled.predictors,

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundset.retrieval.index import ChunkIndex
+from groundset.retrieval.stores import open_store
 from programs.types import Chunk
 
 
@@ -23,10 +24,13 @@ def encode_angle(texts):
     return unit(np.asarray([[np.cos(angle), np.sin(angle)] for angle in angles]))
 
 
+def index_of(vectors: np.ndarray, encode, **options) -> ChunkIndex:
+    chunks = [chunk(number) for number in range(len(vectors))]
+    return ChunkIndex(chunks, open_store("faiss", [each.chunk_id for each in chunks], vectors), encode, **options)
+
+
 def index_of_angles(*angles: float, depth: int = 50) -> ChunkIndex:
-    return ChunkIndex(
-        [chunk(number) for number in range(len(angles))], encode_angle(map(str, angles)), encode_angle, depth=depth
-    )
+    return index_of(encode_angle(map(str, angles)), encode_angle, depth=depth)
 
 
 def test_hits_come_the_most_similar_first():
@@ -56,7 +60,7 @@ def test_faiss_agrees_with_numpy(count, seed):
     rng = np.random.default_rng(seed)
     vectors = unit(rng.normal(size=(count, 8)))
     query = unit(rng.normal(size=(1, 8)))
-    index = ChunkIndex([chunk(number) for number in range(count)], vectors, lambda texts: query)
+    index = index_of(vectors, lambda texts: query)
     expected = [f"c{number}" for number in np.argsort(-(vectors @ query[0]))]
     assert [hit.chunk_id for hit in index.search("any")] == expected
 
@@ -64,9 +68,7 @@ def test_faiss_agrees_with_numpy(count, seed):
 def test_threads_may_share_an_index():
     rng = np.random.default_rng(0)
     vectors = unit(rng.normal(size=(500, 32)))
-    index = ChunkIndex(
-        [chunk(number) for number in range(500)], vectors, lambda texts: vectors[[int(text) for text in texts]]
-    )
+    index = index_of(vectors, lambda texts: vectors[[int(text) for text in texts]])
     wrong: list[int] = []
 
     def work(start: int) -> None:
@@ -80,7 +82,14 @@ def test_threads_may_share_an_index():
     assert wrong == []
 
 
-@pytest.mark.parametrize(("chunks", "shape"), [(0, (0, 4)), (2, (1, 4)), (1, (4,))])
-def test_vectors_must_match_the_chunks(chunks, shape):
-    with pytest.raises(ValueError, match="chunks and vectors of shape"):
-        ChunkIndex([chunk(number) for number in range(chunks)], np.zeros(shape, dtype=np.float32), encode_angle)
+def test_many_searches_find_what_each_finds():
+    index = index_of_angles(*np.linspace(0, 1, 20))
+    queries = ["0.1", "0.7", "0.1"]
+    assert index.search_many(queries, 4) == [index.search(query, 4) for query in queries]
+    assert index.search_many([], 4) == []
+
+
+def test_the_store_must_hold_the_chunks():
+    store = open_store("faiss", ["c1"], np.ones((1, 1), dtype=np.float32))
+    with pytest.raises(ValueError, match="other chunks"):
+        ChunkIndex([chunk(0)], store, encode_angle)

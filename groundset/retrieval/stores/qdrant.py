@@ -1,0 +1,154 @@
+"""Qdrant in its client's own local mode: no server and no network, in memory or in a folder.
+
+A folder is filled anew whenever a store is opened in it. Its vectors are in the run's database anyway, filling takes
+about a second for 1,500 of them, and the client would read what it finds there with pickle, which groundset never does
+with a file. When groundset has closed the store, any Qdrant client can open the folder: the collection is `chunks`, a
+point's number is the place of the chunk in the run, its payload the chunk's id.
+"""
+
+import importlib.util
+import os
+import shutil
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import BaseFileLock, FileLock, Timeout
+
+from groundset.retrieval.stores.base import Places, StoreKind, Vectors
+from programs.errors import InputError
+
+_COLLECTION = "chunks"
+_MARK = "groundset.lock"  # held while a store is open, and what says that groundset filled the folder
+_OWN = frozenset({_MARK, ".lock", "meta.json", "meta.json.tmp", "collection"})
+_BATCH = 512
+
+
+class QdrantBackend:
+    """Rows in a local collection, as points numbered by their places."""
+
+    def __init__(self, ids: Sequence[str], vectors: Vectors, folder: Path | None) -> None:
+        """Fill a collection, in memory without a folder.
+
+        Raises:
+            InputError: the folder is in use, or cannot be written.
+        """
+        self._lock = _claim(folder) if folder else None
+        try:
+            with _clear_errors(folder), _quiet():
+                self._client = _open_client(folder)
+                self._fill(ids, vectors)
+        except BaseException:
+            if self._lock:
+                self._lock.release()
+            raise
+
+    def _fill(self, ids: Sequence[str], vectors: Vectors) -> None:
+        from qdrant_client import models
+
+        sized = models.VectorParams(size=vectors.shape[1], distance=models.Distance.DOT)
+        self._client.create_collection(_COLLECTION, vectors_config=sized)
+        for start in range(0, len(ids), _BATCH):
+            part = slice(start, start + _BATCH)
+            self._client.upsert(
+                _COLLECTION,
+                models.Batch(
+                    ids=list(range(len(ids))[part]),
+                    vectors=vectors[part].tolist(),
+                    payloads=[{"chunk_id": chunk_id} for chunk_id in ids[part]],
+                ),
+            )
+
+    def propose(self, vectors: Vectors, limit: int) -> Places:
+        """Return the places of the nearest rows."""
+        from qdrant_client import models
+
+        with _quiet():
+            answers = self._client.query_batch_points(
+                _COLLECTION, [models.QueryRequest(query=row, limit=limit) for row in vectors.tolist()]
+            )
+        return np.array([[point.id for point in answer.points] for answer in answers], dtype=np.int64)
+
+    def close(self) -> None:
+        """Close the collection and let others have its folder."""
+        self._client.close()
+        if self._lock:
+            self._lock.release()
+
+
+def _open_client(folder: Path | None) -> Any:
+    from qdrant_client import QdrantClient
+
+    if folder is None:
+        return QdrantClient(":memory:")
+    # A run is closed by another thread than the one that began it.
+    return QdrantClient(path=str(folder), force_disable_check_same_thread=True)
+
+
+def _check(folder: Path | None) -> None:
+    """Say what is wrong before anything is written.
+
+    Raises:
+        InputError: qdrant-client is not installed, the folder holds something else, or it cannot be written.
+    """
+    if importlib.util.find_spec("qdrant_client") is None:
+        raise InputError("--vector-store qdrant: needs qdrant-client: pip install 'groundset[qdrant]'")
+    if folder is None:
+        return
+    with _clear_errors(folder):
+        if folder.exists():
+            if not folder.is_dir():
+                raise InputError(f"--vector-store qdrant:{folder}: is a file, not a folder")
+            names = {path.name for path in folder.iterdir()}
+            if names and (_MARK not in names or names - _OWN):
+                raise InputError(
+                    f"--vector-store qdrant:{folder}: holds files that groundset did not make; "
+                    "name an empty or a new folder"
+                )
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+            raise InputError(f"--vector-store qdrant:{folder}: cannot be written")
+
+
+def _claim(folder: Path) -> BaseFileLock:
+    """Take the folder and empty it of an earlier store."""
+    _check(folder)
+    lock = FileLock(folder / _MARK)
+    with _clear_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout as error:
+            raise InputError(f"--vector-store qdrant:{folder}: another process uses it") from error
+        try:
+            for path in folder.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path.name != _MARK:
+                    path.unlink()
+        except BaseException:
+            lock.release()
+            raise
+    return lock
+
+
+@contextmanager
+def _clear_errors(folder: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"--vector-store qdrant:{folder}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep back the client's advice to use a server for more than 20,000 points: local mode stays exact."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Local mode is not recommended", category=UserWarning)
+        yield
+
+
+QDRANT = StoreKind("qdrant", QdrantBackend, _check, takes_folder=True)

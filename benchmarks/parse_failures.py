@@ -15,11 +15,12 @@ import dspy
 
 from groundset import privacy
 from groundset.corpus import build_corpus, draw_order
+from groundset.data_files import data_path
 from groundset.runtime.lms import open_lm
-from programs import steps
-from programs.demonstrations import in_language
 from programs.evidence import plain, sentences
 from programs.language import language_of
+from programs.steps import STEPS
+from programs.steps.demos import in_language, read_demos
 
 
 def inputs(docs: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -54,9 +55,11 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=200)
     arguments = parser.parse_args()
     privacy.set_defaults()
+    demos = read_demos(data_path("demos"))
     print(f"{'step':12} {'calls':>6} {'failures':>9} {'empty':>6} {'seconds':>8}")
     with open_lm(arguments.lm, workers=1) as model, dspy.context(lm=model.lm, adapter=model.adapter, trace=None):
-        for step, predict in steps.generators().items():
+        for step in (step for step in STEPS.values() if not step.decides):
+            predict = step.predictor(demos.get(step.name, ()))
             calls = failures = empty = 0
             started = time.perf_counter()
             for language, values in inputs(arguments.docs):
@@ -73,7 +76,7 @@ def main() -> None:
                 failures += not isinstance(value, str | list)
                 empty += not value
             seconds = time.perf_counter() - started
-            print(f"{step:12} {calls:>6} {failures:>9} {empty:>6} {seconds:>8.0f}", flush=True)
+            print(f"{step.name:12} {calls:>6} {failures:>9} {empty:>6} {seconds:>8.0f}", flush=True)
 
 
 if __name__ == "__main__":

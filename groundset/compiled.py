@@ -13,7 +13,7 @@ from optimizers.states import HEAD, CompiledState, folder_of, head_hash, read_st
 from optimizers.thresholds import point_at
 from programs.errors import InputError, StateError
 from programs.nearest import Encode, Nearest, Select
-from programs.steps import critics, generators
+from programs.steps import STEPS
 
 SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
 ENSEMBLE = "ensemble"
@@ -117,8 +117,8 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
     Raises:
         InputError: with ``strict``, if there are some for the same model with other weights.
     """
-    deciding = {step: predict.signature for step, predict in critics().items()}
-    writing = {step: predict.signature for step, predict in generators().items()}
+    deciding = {name: step.signature for name, step in STEPS.items() if step.decides}
+    writing = {name: step.signature for name, step in STEPS.items() if not step.decides}
     candidates: list[tuple[CompiledState, str | None]] = []
     if users.lm is not None:
         # The head decides by itself; what the language model decides counts only where that is in the critic.

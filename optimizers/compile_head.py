@@ -10,7 +10,7 @@ from optimizers.heads import FAULTS, Encoder
 from optimizers.labels import ChunkLabel, QuestionLabel, Split, hashes_of, read_labels, splits_of
 from optimizers.measures import recorded
 from optimizers.states import HEAD, CompiledState, dspy_version, signature_hash
-from programs.steps import critics
+from programs.steps import STEPS as _STEPS
 
 STEPS = tuple(FAULTS)
 STRATEGY = "fit-head"
@@ -43,7 +43,7 @@ def compile_head(
     """
     splits: dict[Split, list[Any]] = splits_of(read_labels(ChunkLabel if step == "chunk" else QuestionLabel, files))
     fitted = fit_critic(step, splits, encoder, target_precision=target_precision, seed=seed, on_progress=on_progress)
-    signature = critics()[step].signature
+    signature = _STEPS[step].signature
     record: dict[str, Any] = {
         "labels": hashes_of(files),
         "rows": {name: len(rows) for name, rows in splits.items()},

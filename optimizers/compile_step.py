@@ -16,7 +16,8 @@ from optimizers.step import CriticStep, GeneratorStep
 from optimizers.strategies import DECIDED, Strategy, Task, check_task
 from programs.errors import LeakError, Stopped, StrategyError
 from programs.nearest import Encode, Nearest
-from programs.steps import critics, generators
+from programs.steps import STEPS
+from programs.steps.demos import Demos
 
 DEV, TEST, TRAIN = 24, 40, 60
 _REPORTED = 24  # train rows: what they say is of interest beside the others only
@@ -31,6 +32,7 @@ class Setting:
         adapter: renders prompts.
         critic: serves a step that decides; unused for one that writes.
         judges: who is asked about what a step writes.
+        demos: the turns that steps start from.
         encode: embeds texts, for the strategy ``knn``.
         teacher: a second, larger model.
         budget: calls that the strategy may make beside the measurements before and after.
@@ -41,6 +43,7 @@ class Setting:
     adapter: Any
     critic: Any
     judges: Judges
+    demos: Demos
     encode: Encode
     teacher: Any = None
     budget: int = 150
@@ -105,7 +108,7 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
     if not dev or not test:
         raise StrategyError(f"the labels hold {len(dev)} dev and {len(test)} test examples for {step}; add some.")
     ledger = Ledger(METRICS[step], setting.judges, setting.on_call)
-    start = {**generators(), **critics()}[step]
+    start = STEPS[step].predictor(setting.demos.get(step, ()))
     student: GeneratorStep | CriticStep
     if step in DECIDED:
         student = CriticStep(start, ledger, setting.critic)

@@ -17,10 +17,11 @@ from optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Split
 from programs.answers import opening
 from programs.conditions import condition_in
 from programs.evidence import plain, sentences
-from programs.evolved import OBJECTIONS, SHORT_WORDS
 from programs.focus import choose_foci
 from programs.language import language_of
 from programs.linking import predicates
+from programs.steps.compress import SHORT_WORDS
+from programs.steps.feedback import OBJECTIONS
 from programs.types import Focus, Parse
 from programs.words import tokens
 

@@ -15,8 +15,8 @@ from optimizers.diagnosis import diagnose
 from programs.deciding import OVERALL, Decision
 from programs.evidence import agreement, kind_agrees, lost_words
 from programs.linking import Link, describe
-from programs.seed import ground_truth, seed_question
-from programs.steps import is_stated, tidy_answer, tidy_question
+from programs.steps.answer import ground_truth, is_stated, tidy_answer
+from programs.steps.question import seed_question, tidy_question
 from programs.words import content_words, has_words
 
 _STRAY = 0.5  # share left to what is well formed but does not stand in the passage, or does not lead where it should

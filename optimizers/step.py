@@ -8,10 +8,10 @@ import dspy
 
 from optimizers.ledger import Ledger
 from programs.deciding import OVERALL, asking_only, explained
-from programs.demonstrations import in_language
 from programs.errors import Stopped
 from programs.language import language_of
 from programs.nearest import Select
+from programs.steps.demos import in_language
 
 
 class GeneratorStep(dspy.Module):

@@ -21,6 +21,10 @@ class StateError(InputError):
     """A compiled state cannot be used; the message names the file and why."""
 
 
+class DemoError(InputError):
+    """A file of demos cannot be used; the message names the file and the line."""
+
+
 class ModelError(GroundsetError):
     """A model cannot be found, fetched, verified or loaded."""
 

@@ -5,29 +5,25 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from programs import steps
 from programs.conditions import condition_in
 from programs.deciding import Decision, decide
-from programs.demonstrations import in_language
 from programs.evidence import agreement, lost_words
 from programs.focus import choose_foci, is_whole, likely_question
 from programs.linking import Link, describe, link
 from programs.nearest import Select
-from programs.seed import ground_truth, seed_question
+from programs.steps import STEPS
+from programs.steps.answer import ground_truth, is_stated, tidy_answer
+from programs.steps.compress import SHORT_WORDS
+from programs.steps.demos import Demos, in_language
+from programs.steps.feedback import OBJECTIONS
+from programs.steps.question import seed_question, tidy_question
+from programs.steps.rewrite import MENDABLE, REWRITE_ROUNDS
 from programs.types import Attempt, Draft, Focus, Observer, Outcome, Parse, Retrieval, Retriever
 from programs.words import content_words, tokens
 from programs.work import Work
 
 EASY_PAGES = 2  # so many rounds of a chunk ask only what is easy
-REWRITE_ROUNDS = 1
-MENDABLE = 0.3  # least probability of a question that is worth a rewrite: two calls, and few succeed
-SHORT_WORDS = 18  # questions up to this length are not shortened
 EVOLVED = 1000  # the candidate number of the evolution; seeds count from 0
-OBJECTIONS = {
-    "independent": "the question cannot be understood alone",
-    "clear": "the question is not one clear question",
-    "answerable": "the fact does not answer the question",
-}
 
 
 class Candidate(NamedTuple):
@@ -56,6 +52,7 @@ class Evolved(dspy.Module):
         retriever: Retriever,
         candidates: int = 2,
         max_rank: int = 5,
+        demos: Demos | None = None,
         selects: Mapping[str, Select] | None = None,
         parse: Parse | None = None,
         only_easy: bool = False,
@@ -67,6 +64,7 @@ class Evolved(dspy.Module):
             retriever: searches all chunks of the run.
             candidates: seed questions drawn for each attempt.
             max_rank: worst accepted rank of the source chunk; 0 records ranks and refuses none.
+            demos: the turns that each step starts from, by the step's name.
             selects: what chooses among the demos of a step for each of its inputs, by the step's name.
             parse: reads the syntax of sentences, so that questions begin as it says.
             only_easy: whether to ask nothing else than what is easy, where the language can be parsed.
@@ -79,8 +77,8 @@ class Evolved(dspy.Module):
         self.selects = dict(selects or {})
         self.parse = parse
         self.only_easy = only_easy
-        for name, predict in {**steps.generators(), **steps.critics()}.items():
-            setattr(self, name, predict)
+        for name, step in STEPS.items():
+            setattr(self, name, step.predictor((demos or {}).get(name, ())))
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every step on one attempt."""
@@ -252,10 +250,10 @@ class Evolved(dspy.Module):
         """Return the ground truth if the generator finds in the passage what the question asks about."""
         written = self._write("answer", work, topic=work.topic, passage=work.passage, question=candidate.question)
         meant = candidate.focus.answer
-        found = steps.tidy_answer(written.answer, candidate.question)
+        found = tidy_answer(written.answer, candidate.question)
         kept = ground_truth(candidate.question, found, candidate.focus, work.passage, work.language)
         reason = None
-        if not steps.is_stated(found):
+        if not is_stated(found):
             reason = f"not stated: {meant!r} was meant"
         elif kept is None:
             reason = f"another answer than the one meant: {found!r}, not {meant!r}"
@@ -315,7 +313,7 @@ class Evolved(dspy.Module):
         question = condition.composed
         if not question:
             asked = {"topic": work.topic, "question": seed.question, "condition": condition.text}
-            question = steps.tidy_question(self._write("conditional", work, **asked).conditional_question)
+            question = tidy_question(self._write("conditional", work, **asked).conditional_question)
         work.say("conditional", EVOLVED, {"condition": condition.text, "question": question})
         return question
 
@@ -323,7 +321,7 @@ class Evolved(dspy.Module):
         """Return the shorter question if the critic lets it pass, else the longer one."""
         if len(tokens(candidate.question)) <= SHORT_WORDS:
             return candidate
-        shorter = steps.tidy_question(self._write("compress", work, question=candidate.question).short_question)
+        shorter = tidy_question(self._write("compress", work, question=candidate.question).short_question)
         work.say("compress", candidate.number, {"question": shorter})
         if not shorter or len(shorter) >= len(candidate.question):
             return candidate

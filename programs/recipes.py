@@ -5,6 +5,7 @@ from typing import Any
 
 from programs.evolved import Evolved
 from programs.nearest import Select
+from programs.steps.demos import Demos
 from programs.types import Parse, Recipe, Retriever
 
 RECIPES: dict[str, Callable[..., Recipe]] = {"evolved": Evolved}
@@ -17,6 +18,7 @@ def build_recipe(
     retriever: Retriever,
     candidates: int,
     max_rank: int,
+    demos: Demos,
     states: Mapping[str, dict[str, Any]] | None = None,
     selects: Mapping[str, Select] | None = None,
     parse: Parse | None = None,
@@ -24,8 +26,9 @@ def build_recipe(
 ) -> Recipe:
     """Return a fresh program of the recipe called ``name``, with the compiled states of its steps.
 
-    ``selects`` chooses among the demos of a step for each of its inputs, ``parse`` reads the syntax of sentences,
-    and with ``only_easy`` nothing is asked that syntax does not begin a question for.
+    ``demos`` are the turns that steps without a state start from, ``selects`` chooses among the demos of a step for
+    each of its inputs, ``parse`` reads the syntax of sentences, and with ``only_easy`` nothing is asked that syntax
+    does not begin a question for.
 
     Raises:
         KeyError: if there is no such recipe.
@@ -35,6 +38,7 @@ def build_recipe(
         retriever=retriever,
         candidates=candidates,
         max_rank=max_rank,
+        demos=demos,
         selects=selects,
         parse=parse,
         only_easy=only_easy,

@@ -28,7 +28,7 @@ from optimizers.thresholds import lowest_threshold, precision_curve
 from programs.deciding import asking_only, decide
 from programs.errors import InputError
 from programs.evidence import plain
-from programs.steps import critics
+from programs.steps import STEPS
 
 STEP = "judge"
 _SPLITS: tuple[Split, ...] = ("dev", "test")
@@ -89,7 +89,7 @@ def compile_ensemble(
     if STEP not in compiled.states:
         raise InputError("--embedder: an ensemble has the shipped head in it, which has another embedder.")
     head = open_critic("head", embedder=encoder, language_model=None, heads=compiled.heads)
-    judge = critics()[STEP]
+    judge = STEPS[STEP].predictor()
     judge.load_state(compiled.predictors[STEP])
     by_head = {split: _decided(judge, head, splits[split]) for split in _SPLITS}
     demos = demos_of(splits["train"])
@@ -159,7 +159,7 @@ def _asked(
     listener: Listener,
 ) -> _Rows:
     """Ask the model about the rows that the head does not refuse."""
-    predict = dspy.Predict(asking_only(critics()[STEP].signature, ASKED))
+    predict = dspy.Predict(asking_only(STEPS[STEP].signature, ASKED))
     predict.demos = list(demos)
     said: list[float | None] = []
     for label, probability in zip(labels, head, strict=True):

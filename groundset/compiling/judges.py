@@ -13,16 +13,21 @@ from groundset.retrieval.stores import open_store
 from groundset.runtime.lms import LanguageModel
 from optimizers.metrics import Judges
 from programs.deciding import decide
-from programs.demonstrations import in_language
 from programs.errors import InputError
 from programs.evidence import plain
 from programs.language import language_of
-from programs.steps import critics, generators
+from programs.steps import STEPS
+from programs.steps.demos import Demos, in_language
 from programs.types import Chunk
 
 
 def open_judges(
-    embedder: Any, model: Callable[[], LanguageModel], passages: Sequence[str], say: Callable[[str], object]
+    embedder: Any,
+    model: Callable[[], LanguageModel],
+    passages: Sequence[str],
+    *,
+    demos: Demos,
+    say: Callable[[str], object],
 ) -> Judges:
     """Return the shipped critic of questions, a search over all labelled passages, and the model's step ``answer``.
 
@@ -33,7 +38,7 @@ def open_judges(
     if "judge" not in compiled.states:
         raise InputError("--embedder: what steps write is measured by the shipped critic, which has another embedder.")
     critic = open_critic("head", embedder=embedder, language_model=None, heads=compiled.heads)
-    judge = critics()["judge"]
+    judge = STEPS["judge"].predictor()
     judge.load_state(compiled.predictors["judge"])
 
     @cache
@@ -52,12 +57,12 @@ def open_judges(
         found, known = index()
         return found.rank(question, (known[passage],)).rank
 
-    predict = generators()["answer"]
+    predict = STEPS["answer"].predictor(demos.get("answer", ()))
 
     def answer(topic: str, passage: str, question: str) -> str:
-        demos = in_language(predict.demos, language_of(passage))
+        shown = in_language(predict.demos, language_of(passage))
         with dspy.context(lm=model().lm, adapter=model().adapter):
-            return str(predict(demos=demos, topic=topic, passage=passage, question=question).answer)
+            return str(predict(demos=shown, topic=topic, passage=passage, question=question).answer)
 
     return Judges(
         judge=lambda passage, question: decide(judge, critic, passage=passage, question=question),

@@ -18,6 +18,7 @@ from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
 from groundset.critics import open_critic
+from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
@@ -31,7 +32,8 @@ from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.strategies import STRATEGIES, check_task, steps_of
 from programs.deciding import OVERALL
 from programs.errors import GroundsetError
-from programs.steps import critics, generators
+from programs.steps import STEPS as _STEPS
+from programs.steps.demos import read_demos
 
 _PARSER = "en-core-web-sm"  # as runs have it by default
 _LIBRARIES = ("dspy", "xllamacpp", "gepa")
@@ -105,6 +107,7 @@ class Compiler:
         self._files = label_files("all", labels)
         self._chunks = read_labels(ChunkLabel, self._files)
         self._questions = read_labels(QuestionLabel, self._files)
+        self._demos = read_demos(data_path("demos"))
         self._names = (lm, teacher, embedder)
         self._journal = journal
         self._open_model, self._load = open_model, load
@@ -122,7 +125,9 @@ class Compiler:
         self._embedder = self._load(embedder)
         passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
         # Before the model is: an embedder that does not fit is said before anything is written.
-        self._judges = open_judges(self._embedder, lambda: self._model, passages, lambda said: self._say(said))
+        self._judges = open_judges(
+            self._embedder, lambda: self._model, passages, demos=self._demos, say=lambda said: self._say(said)
+        )
         with ExitStack() as stack:
             calls = stack.enter_context(CallFile(self._journal))
             self._model = stack.enter_context(self._open_model(lm, journal=calls))
@@ -165,6 +170,7 @@ class Compiler:
             adapter=self._model.adapter,
             critic=open_critic("lm", embedder=None, language_model=self._model),
             judges=self._judges,
+            demos=self._demos,
             encode=self._embedder.encode,
             teacher=None if self._teacher is None else self._teacher.lm,
             budget=wish.budget,
@@ -206,7 +212,6 @@ class Compiler:
         outcome: Outcome,
         used: dict[str, float],
     ) -> CompileReport:
-        start = {**generators(), **critics()}[step]
         record = {
             "labels": hashes_of(self._files),
             "rows": {split: len(rows) for split, rows in examples.inputs.items()},
@@ -226,7 +231,7 @@ class Compiler:
             model=self._model.name,
             model_sha256=self._model.sha256,
             optimizer=optimizer,
-            signature=signature_hash(start.signature),
+            signature=signature_hash(_STEPS[step].signature),
             dspy=dspy_version(),
             predictor=outcome.predictor,
             nearest=strategy.nearest or None if outcome.chosen else None,

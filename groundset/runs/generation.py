@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from groundset.compiled import Compiled, Users, load_compiled
 from groundset.corpus import Corpus, build_corpus, draw_order
+from groundset.data_files import data_path
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runs.config import RunConfig
@@ -219,6 +220,7 @@ def _engine(
     config: RunConfig, store: RunStore, parts: _Parts, progress: Progress, stop: Stop, build_recipe: Open | None
 ) -> RunEngine:
     from programs.recipes import build_recipe as real_build_recipe
+    from programs.steps.demos import read_demos
 
     chunks = store.chunks()
     shares = quotas(config.size, config.mix)
@@ -231,6 +233,7 @@ def _engine(
         ),
         candidates=config.candidates,
         max_rank=config.max_rank,
+        demos=read_demos(data_path("demos")),
         states=parts.compiled.predictors,
         selects=parts.compiled.selects(encode),
         parse=parts.parser if parts.parser.sha256 else None,  # without one, an answer's form makes it easy

@@ -9,12 +9,14 @@ import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 from dspy.utils.exceptions import LMUnexpectedError
 
+from groundset.data_files import data_path
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.compile_step import Outcome, Setting, compile_step
 from optimizers.examples import Examples
 from optimizers.metrics import Judges
 from optimizers.strategies import STRATEGIES, steps_of
 from programs.errors import LeakError, StrategyError
+from programs.steps.demos import read_demos
 
 NAMES = ("Ada Lund", "Bo Kern", "Cy Dahl", "Di Moss", "Eli Rask", "Flo Berg")
 
@@ -91,6 +93,7 @@ JUDGES = Judges(
     rank=lambda q, p: 1,
     answer=lambda topic, passage, question: pytest.fail("no question is written"),
 )
+DEMOS = read_demos(data_path("demos"))
 Compile = Callable[..., Outcome]
 
 
@@ -99,7 +102,8 @@ def compile_with() -> Compile:
     def run(name: str, engine: Any, step: str = "answer", examples: Examples | None = None, **settings: Any) -> Outcome:
         lm = dspy.LM("local/x", engine=engine, cache=False, num_retries=0)
         options = {"budget": 40, "dev": 4, "test": 5, **settings}
-        setting = Setting(adapter=PlainTextAdapter(), critic=TiltedCritic(), judges=JUDGES, encode=encode, **options)
+        made_with = {"adapter": PlainTextAdapter(), "critic": TiltedCritic(), "judges": JUDGES, "demos": DEMOS}
+        setting = Setting(**made_with, encode=encode, **options)
         with dspy.context(lm=lm):
             return compile_step(step, STRATEGIES[name], examples or answers(), setting)
 

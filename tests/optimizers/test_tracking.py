@@ -19,7 +19,7 @@ from optimizers.report import CompileReport
 from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.tracking import TrackingStore, best_of
 from programs.errors import PromotionError, TrackingError
-from programs.steps import generators
+from programs.steps import STEPS
 
 SPLITS = {"dev": 12, "test": 12}
 
@@ -72,7 +72,7 @@ def report(before: float, dev: float, test: float, *, step: str = "answer", crit
                 row |= {"fit": n % 2 == 0, "before_probability": 0.1 + 0.05 * n, "after_probability": 0.9 - 0.05 * n}
             rows.append(row)
     values = {v: {s: [r[f"{v}_score"] for r in rows if r["split"] == s] for s in SPLITS} for v in ("before", "after")}
-    predict = generators()["answer"]
+    predict = STEPS["answer"].predictor()
     state = CompiledState(
         step=step, model="qwen/tiny:1b", optimizer="labeled", signature=signature_hash(predict.signature),
         dspy=dspy_version(), predictor=predict.dump_state(), record={"seed": 0},

@@ -10,6 +10,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.parser import Parser
 from programs.recipes import RECIPES, build_recipe
+from programs.steps.demos import Demos
 from programs.types import Attempt, Chunk, Evolution, Outcome, Parse, Retrieval, StepRecord
 
 TEXT = (
@@ -98,7 +99,7 @@ Make = Callable[..., tuple[Outcome, ScriptedEngine, list[StepRecord]]]
 
 
 @pytest.fixture
-def make() -> Make:
+def make(demos: Demos) -> Make:
     def run(
         script: Script,
         evolution: Evolution = "simple",
@@ -122,6 +123,7 @@ def make() -> Make:
             retriever=FixedRetriever(rank),
             candidates=candidates,
             max_rank=max_rank,
+            demos=demos,
             parse=parse,
             only_easy=only_easy,
         )
@@ -315,9 +317,9 @@ def test_rubbish_from_every_step_ends_in_rejects_and_never_in_an_error(make: Mak
         assert outcome.rejects
 
 
-def test_every_step_is_a_bare_predictor_of_the_program() -> None:
+def test_every_step_is_a_bare_predictor_of_the_program(demos: Demos) -> None:
     for name in RECIPES:
-        recipe = build_recipe(name, critic=None, retriever=FixedRetriever(1), candidates=1, max_rank=5)
+        recipe = build_recipe(name, critic=None, retriever=FixedRetriever(1), candidates=1, max_rank=5, demos=demos)
         names = {step for step, _ in recipe.named_predictors()}  # type: ignore[attr-defined]
         assert {"chunk", "judge", "same", "grounding", *STEPS.values()} == names
         assert recipe.dump_state()["question"]["demos"]  # type: ignore[attr-defined]

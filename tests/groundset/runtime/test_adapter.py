@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import signatures
 from groundset.runtime.adapter import PlainTextAdapter
-from programs import steps
+from programs.steps import STEPS
 
 ADAPTER = PlainTextAdapter()
-GENERATORS = {name: predict.signature for name, predict in steps.generators().items()}
+GENERATORS = {name: step.signature for name, step in STEPS.items() if not step.decides}
 HOSTILE = [
     "",
     " \n\t\r\n ",

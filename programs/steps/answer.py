@@ -1,21 +1,30 @@
-"""What a run makes of a seed question that was written about a focus, and of the answer that was found to it."""
+"""The step ``answer``: finds the answer to a question in its passage, or says that it is not stated."""
 
-from programs.answers import without_answer
+import re
+
 from programs.evidence import answers_agree, answers_instead
-from programs.focus import is_whole
-from programs.steps import is_stated, tidy_question
+from programs.steps.base import Step
 from programs.types import Focus
-from programs.words import has_words, stop_words, tokens
+from programs.words import NOT_STATED, has_words, stop_words, tokens
+from signatures import AnswerQuestion
 
 _MOST_ADDED = 2
 
+STEP = Step("answer", AnswerQuestion, limits={"max_tokens": 40, "stop": ["\n"], "temperature": 0.0})
 
-def seed_question(written: str, focus: Focus) -> str:
-    """Return the question of a completion; the focus's own where syntax left nothing to write but the answer."""
-    question = without_answer(tidy_question(written), focus.answer)
-    if is_whole(focus) and has_words(question, focus.answer):
-        return f"{focus.opening}?"  # the model put back what the words of the sentence leave open
-    return question
+
+def tidy_answer(text: str, question: str) -> str:
+    """Return an answer without labels, markup, notes, a full stop after a phrase or words of "What is X?" before it."""
+    text = re.sub(r"[*_`]+|\[\d+\]", "", " ".join(text.split()))
+    text = re.sub(r"^(?:answer|antwort|a)\s*[:.]\s*", "", text, flags=re.IGNORECASE).strip()
+    if defined := re.fullmatch(r"(?:What|Who) (is|are|was|were) (.+?)\??", question):
+        text = re.sub(rf"^{re.escape(defined[2])} {defined[1]} ", "", text, flags=re.IGNORECASE)
+    return text[:-1].rstrip() if re.search(r"\w{2}\.$", text) and text.count(".") == 1 else text
+
+
+def is_stated(answer: str) -> bool:
+    """Say whether a completion claims that the passage holds the answer."""
+    return bool(answer) and not NOT_STATED.match(answer)
 
 
 def ground_truth(question: str, found: str, focus: Focus, passage: str, language: str) -> str | None:

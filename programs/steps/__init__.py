@@ -1,0 +1,36 @@
+"""The steps that recipes are composed of: one file each with its row, its limits and its tidying."""
+
+from collections.abc import Mapping
+
+from programs.steps import (
+    answer,
+    chunk,
+    compress,
+    conditional,
+    feedback,
+    grounding,
+    judge,
+    keyphrases,
+    question,
+    reasoning,
+    rewrite,
+    same,
+)
+from programs.steps.base import Step
+
+_MODULES = (
+    keyphrases,
+    question,
+    reasoning,
+    conditional,
+    compress,
+    feedback,
+    rewrite,
+    answer,
+    chunk,
+    judge,
+    same,
+    grounding,
+)
+
+STEPS: Mapping[str, Step] = {module.STEP.name: module.STEP for module in _MODULES}

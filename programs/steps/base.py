@@ -1,0 +1,30 @@
+"""What a step is: a signature by its name, with the limits that it is run in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import dspy
+
+
+@dataclass(frozen=True)
+class Step:
+    """One row of the table of steps.
+
+    Attributes:
+        name: what the command line, records and files call it.
+        signature: what it asks.
+        decides: whether a critic serves it; else the generator does.
+        limits: settings of each call: ``max_tokens``, ``stop``, ``temperature``.
+    """
+
+    name: str
+    signature: type[dspy.Signature]
+    decides: bool = False
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+    def predictor(self, demos: Sequence[Any] = ()) -> dspy.Predict:
+        """Return a fresh bare predictor that shows these demos."""
+        predict = dspy.Predict(self.signature, **self.limits)
+        predict.demos = list(demos)
+        return predict

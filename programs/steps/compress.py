@@ -1,0 +1,9 @@
+"""The step ``compress``: says an evolved question in fewer words."""
+
+from programs.steps.base import Step
+from programs.steps.question import LIMITS
+from signatures import CompressQuestion
+
+SHORT_WORDS = 18  # questions up to this length are not shortened
+
+STEP = Step("compress", CompressQuestion, limits=LIMITS)

@@ -1,0 +1,7 @@
+"""The step ``conditional``: puts a question under a condition that its passage states."""
+
+from programs.steps.base import Step
+from programs.steps.question import LIMITS
+from signatures import ConditionQuestion
+
+STEP = Step("conditional", ConditionQuestion, limits=LIMITS)

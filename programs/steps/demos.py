@@ -1,0 +1,78 @@
+"""The few-shot turns that steps start from before anything is compiled, read from a folder of ``<step>.jsonl``."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import dspy
+from pydantic import TypeAdapter, ValidationError
+
+from programs.errors import DemoError
+from programs.steps import STEPS
+from programs.steps.base import Step
+
+Demos = Mapping[str, list[dspy.Example]]
+
+_LANGUAGE = "language"
+
+
+def read_demos(folder: Path) -> Demos:
+    """Return the demos in a folder by step, in the order of each file's rows.
+
+    A row is a JSON object with the fields of the step's signature and its ``language`` (ISO 639-1).
+
+    Raises:
+        DemoError: there is no such folder, a file is named like no step, or a row does not fit its step; the
+            message names file and line.
+    """
+    if not folder.is_dir():
+        raise DemoError(f"{folder}: no folder of demos.")
+    found: dict[str, list[dspy.Example]] = {}
+    for file in sorted(folder.glob("*.jsonl")):
+        if file.stem not in STEPS:
+            raise DemoError(f"{file}: there is no step {file.stem}.")
+        found[file.stem] = _read(file, STEPS[file.stem])
+    return found
+
+
+def in_language(demos: list[dspy.Example], language: str) -> list[dspy.Example]:
+    """Return the demos in one language; the English ones where there are none, and all that name no language."""
+    chosen = [demo for demo in demos if demo.get(_LANGUAGE, language) == language]
+    return chosen or [demo for demo in demos if demo.get(_LANGUAGE) == "en"]
+
+
+def _read(file: Path, step: Step) -> list[dspy.Example]:
+    demos = []
+    for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise DemoError(f"{file}, line {number}: not valid JSON in UTF-8.") from error
+        if wrong := _fault(row, step):
+            raise DemoError(f"{file}, line {number}: {wrong}.")
+        demos.append(dspy.Example(**row))
+    return demos
+
+
+def _fault(row: Any, step: Step) -> str:
+    """Return what keeps a row from being a demo of a step; nothing if it is one."""
+    if not isinstance(row, dict):
+        return "not a JSON object"
+    if not isinstance(row.get(_LANGUAGE), str):
+        return f"no {_LANGUAGE}"
+    fields = step.signature.fields
+    if unknown := sorted(row.keys() - fields.keys() - {_LANGUAGE}):
+        return f"the step {step.name} has no field {unknown[0]}"
+    for name, field in fields.items():
+        if name not in row:
+            if field.is_required():
+                return f"no {name}"
+            continue
+        try:
+            TypeAdapter(field.annotation).validate_python(row[name], strict=True)
+        except ValidationError as error:
+            return f"{name}: {error.errors(include_url=False)[0]['msg']}"
+    return ""

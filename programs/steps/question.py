@@ -1,0 +1,31 @@
+"""The step ``question``: asks about a fact so that the answer is the one that was meant."""
+
+import re
+
+from programs.answers import without_answer
+from programs.focus import is_whole
+from programs.steps.base import Step
+from programs.types import Focus
+from programs.words import has_words
+from signatures import AskQuestion
+
+# Of every step that writes one question.
+LIMITS = {"max_tokens": 56, "stop": ["\n"], "temperature": 0.0}
+
+STEP = Step("question", AskQuestion, limits=LIMITS)
+
+
+def tidy_question(text: str) -> str:
+    """Return the first question of a completion without labels, markup or doubled spaces."""
+    text = re.sub(r"[*_`]+|\[\d+\]", "", " ".join(text.split()))
+    text = re.sub(r"^(?:question|frage|q)\s*\d*\s*[:.]\s*", "", text, flags=re.IGNORECASE)
+    head, mark, _ = text.partition("?")
+    return (head.rstrip() + mark).strip()
+
+
+def seed_question(written: str, focus: Focus) -> str:
+    """Return the question of a completion; the focus's own where syntax left nothing to write but the answer."""
+    question = without_answer(tidy_question(written), focus.answer)
+    if is_whole(focus) and has_words(question, focus.answer):
+        return f"{focus.opening}?"  # the model put back what the words of the sentence leave open
+    return question

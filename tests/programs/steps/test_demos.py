@@ -1,0 +1,63 @@
+"""Demos from a folder: what is read, and what is wrong with a row."""
+
+import json
+from pathlib import Path
+
+import dspy
+import pytest
+
+from programs.errors import DemoError
+from programs.steps.demos import in_language, read_demos
+
+ROW = {"language": "en", "topic": "Moth", "fact": "It flies.", "answer": "flies", "question": "What does it do?"}
+
+
+def write(folder: Path, *lines: str, step: str = "question") -> Path:
+    (folder / f"{step}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_rows_are_read_in_their_order(tmp_path: Path) -> None:
+    german = {**ROW, "language": "de", "opening": "Was"}
+    demos = read_demos(write(tmp_path, json.dumps(german), "", json.dumps(ROW)))
+    assert [demo.toDict() for demo in demos["question"]] == [german, ROW]
+
+
+def test_a_field_may_be_left_out_where_the_signature_has_a_default(tmp_path: Path) -> None:
+    assert "opening" not in read_demos(write(tmp_path, json.dumps(ROW)))["question"][0]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{", "not valid JSON"),
+        ('"a"', "not a JSON object"),
+        (json.dumps({key: value for key, value in ROW.items() if key != "language"}), "no language"),
+        (json.dumps({key: value for key, value in ROW.items() if key != "answer"}), "no answer"),
+        (json.dumps({**ROW, "colour": "red"}), "the step question has no field colour"),
+        (json.dumps({**ROW, "fact": ["a"]}), "fact: "),
+    ],
+)
+def test_a_row_that_is_wrong_is_named_with_file_and_line(tmp_path: Path, row: str, message: str) -> None:
+    folder = write(tmp_path, json.dumps(ROW), row)
+    with pytest.raises(DemoError, match=rf"question\.jsonl, line 2: {message}"):
+        read_demos(folder)
+
+
+def test_lists_are_checked_too(tmp_path: Path) -> None:
+    row = {"language": "en", "topic": "Moth", "passage": "It flies.", "keyphrases": "flies"}
+    with pytest.raises(DemoError, match="line 1: keyphrases"):
+        read_demos(write(tmp_path, json.dumps(row), step="keyphrases"))
+
+
+def test_a_file_of_no_step_and_a_folder_that_is_missing_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DemoError, match="no folder of demos"):
+        read_demos(tmp_path / "none")
+    with pytest.raises(DemoError, match="there is no step ask"):
+        read_demos(write(tmp_path, json.dumps(ROW), step="ask"))
+
+
+def test_demos_are_those_of_the_language_else_the_english_ones() -> None:
+    demos = [dspy.Example(language="en", n=1), dspy.Example(language="de", n=2), dspy.Example(n=3)]
+    assert [demo.n for demo in in_language(demos, "de")] == [2, 3]
+    assert [demo.n for demo in in_language(demos[:2], "fr")] == [1]

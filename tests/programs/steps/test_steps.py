@@ -1,0 +1,42 @@
+"""The table of steps, and what belongs to it elsewhere: signatures and demos."""
+
+import pkgutil
+
+import signatures
+from groundset.data_files import data_path
+from programs import steps
+from programs.evolved import Evolved
+from programs.steps import STEPS
+from programs.steps.demos import Demos
+
+
+def test_each_step_is_one_module_of_its_name() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(steps.__path__)}
+    assert modules - {"base", "demos"} == set(STEPS)
+    assert all(step.name == name for name, step in STEPS.items())
+
+
+def test_each_step_asks_an_exported_signature_of_its_own() -> None:
+    asked = [step.signature.__name__ for step in STEPS.values()]
+    assert sorted(asked) == sorted(signatures.__all__)
+    assert all(getattr(signatures, step.signature.__name__) is step.signature for step in STEPS.values())
+
+
+def test_demos_are_named_as_steps_and_every_step_that_writes_has_some(demos: Demos) -> None:
+    files = {file.stem for file in data_path("demos").iterdir()}
+    assert files == set(demos) == {name for name, step in STEPS.items() if not step.decides}
+    assert all(demos.values())
+
+
+def test_every_step_is_an_attribute_of_the_recipe() -> None:
+    recipe = Evolved(critic=None, retriever=None)  # type: ignore[arg-type]
+    assert {name for name, _ in recipe.named_predictors()} == set(STEPS)
+
+
+def test_predictors_are_fresh_and_run_in_the_limits_of_their_step() -> None:
+    step = STEPS["question"]
+    first, second = step.predictor([{"fact": "A.", "question": "B?"}]), step.predictor()
+    assert first is not second
+    assert (len(first.demos), second.demos) == (1, [])
+    assert first.config == step.limits
+    assert step.limits["max_tokens"] > 0

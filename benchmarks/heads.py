@@ -25,10 +25,11 @@ from groundset.compiling.labels import label_files  # noqa: E402  privacy before
 from groundset.models.pull import pull  # noqa: E402
 from groundset.retrieval.embedder import load_embedder  # noqa: E402
 from groundset.tracking import open_tracking  # noqa: E402
-from optimizers.fit_critic import RECIPES, rows_of  # noqa: E402
-from optimizers.heads import Encoder, Recipe, Rows, fit_head, probabilities  # noqa: E402
+from optimizers.fit_critic import OPTIONS, rows_of  # noqa: E402
+from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities  # noqa: E402
 from optimizers.labels import ChunkLabel, Label, QuestionLabel, read_labels, splits_of  # noqa: E402
 from optimizers.measures import area_under_roc, bootstrap, paired_gain  # noqa: E402
+from programs.critics import Encoder  # noqa: E402
 
 _EMBEDDER = "all-minilm-l6-v2"
 _SEED = 0
@@ -92,8 +93,8 @@ def main() -> None:
             print(f"| {step} | {name} | {auc} | {gain} |", flush=True)
 
 
-def _linear(recipe: Recipe | None, task: Task) -> Scores:
-    head = fit_head(task.train.rows, task.train.good, recipe or RECIPES[task.step], _SEED)
+def _linear(options: FitOptions | None, task: Task) -> Scores:
+    head = fit_head(task.train.rows, task.train.good, options or OPTIONS[task.step], _SEED)
     return np.array(probabilities(head, task.dev.rows))
 
 
@@ -179,9 +180,9 @@ def _texts(label: Label) -> list[str]:
 
 VARIANTS: Mapping[str, Variant] = {
     "shipped": partial(_linear, None),
-    "surface": partial(_linear, Recipe(embedding=False, shapes=0)),
-    "surface and shapes": partial(_linear, Recipe(embedding=False)),
-    "all evidence": partial(_linear, Recipe()),
+    "surface": partial(_linear, FitOptions(embedding=False, shapes=0)),
+    "surface and shapes": partial(_linear, FitOptions(embedding=False)),
+    "all evidence": partial(_linear, FitOptions()),
     "embedding": _embedding_alone,
     "trees": _trees,
     "network": _network,

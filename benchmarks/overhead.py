@@ -26,6 +26,7 @@ from groundset.runs.generation import run_generation
 from groundset.runs.progress import Progress
 from groundset.runtime.journal import CallJournal
 from groundset.runtime.lms import LanguageModel
+from programs.steps import STEPS
 
 _DIMENSION = 64
 
@@ -86,9 +87,9 @@ def open_instant(spec: str, *, journal: CallJournal, **_: object) -> LanguageMod
     return LanguageModel(InstantEngine(), model="scripted/lm", name=spec, sha256="1" * 64, journal=journal)
 
 
-def open_agreeable(*_: object, **__: object) -> AgreeableCritic:
-    """Return the scripted critic."""
-    return AgreeableCritic()
+def open_agreeable(*_: object, **__: object) -> dict[str, AgreeableCritic]:
+    """Return the scripted critic for every step that decides."""
+    return dict.fromkeys(STEPS, AgreeableCritic())
 
 
 def documents(folder: Path, attempts: int) -> None:
@@ -138,7 +139,7 @@ def main() -> None:
             progress=Gauge(quiet=True),
             open_lm=open_instant,
             load_embedder=InstantEncoder,
-            open_critic=open_agreeable,
+            open_critics=open_agreeable,
         )
         with sqlite3.connect(out / "run.sqlite") as connection:
             [(stored,)] = connection.execute("select count(*) from steps").fetchall()

@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from groundset.data_files import data_path
-from optimizers.ensemble import Blend
-from optimizers.heads import CriticHeads
-from optimizers.states import HEAD, CompiledState, folder_of, head_hash, read_states
-from optimizers.thresholds import point_at
+from programs.critics.curve import point_at
+from programs.critics.ensemble import Blend
+from programs.critics.heads import CriticHeads
+from programs.critics.states import HEAD, CompiledState, folder_of, head_hash, read_states
 from programs.errors import InputError, StateError
 from programs.nearest import Encode, Nearest, Select
 from programs.steps import STEPS
@@ -38,6 +38,12 @@ class Compiled(NamedTuple):
     def blends(self) -> dict[str, Blend]:
         """Return by step how a head and the language model decide together."""
         return {step: state.blend for step, state in self.states.items() if state.blend is not None}
+
+    @property
+    def fitted(self) -> str:
+        """Return the steps whose heads were fitted and those in which a language model has a say, in words."""
+        told = ", ".join(sorted(self.heads)) or "uncompiled"
+        return f"{told}; with the language model: {', '.join(sorted(self.blends))}" if self.blends else told
 
     def selects(self, encode: Encode) -> dict[str, Select]:
         """Return what chooses among the demos of each step that has a pool of them."""

@@ -5,11 +5,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from optimizers.faults import FAULTS
 from optimizers.fit_critic import FittedCritic, fit_critic, thresholds_of
-from optimizers.heads import FAULTS, Encoder
 from optimizers.labels import ChunkLabel, QuestionLabel, Split, hashes_of, read_labels, splits_of
 from optimizers.measures import recorded
-from optimizers.states import HEAD, CompiledState, dspy_version, signature_hash
+from programs.critics.base import Encoder
+from programs.critics.states import HEAD, CompiledState, dspy_version, signature_hash
 from programs.steps import STEPS as _STEPS
 
 STEPS = tuple(FAULTS)

@@ -6,42 +6,16 @@ do the second better than the first. So the model is asked that alone, after the
 
 from collections.abc import Sequence
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict
-
 from optimizers.labels import QuestionLabel
+from programs.critics.ensemble import Blend, log_odds
 from programs.evidence import plain
 
 STRATEGY = "fit-ensemble"
 ASKED = "answerable"
 FLOOR = 0.2
 _FOLDS = 5
-_SURE = 1e-4  # probabilities nearer to 0 or 1 count as this near
 _PAIRS = 2
 _LONGEST = 700  # characters of a demo's passage
-
-
-class Blend(BaseModel):
-    """How a head and a language model decide together: a logistic regression over the log-odds of both.
-
-    Attributes:
-        asked: the output that the model is asked for.
-        floor: the probability of the head from which on the model is asked; below, the head decides alone.
-        intercept, head, model: the weights.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    asked: str
-    floor: float
-    intercept: float
-    head: float
-    model: float
-
-    def probability(self, head: float, model: float) -> float:
-        """Return the probability of good."""
-        odds = self.intercept + self.head * _log_odds(head) + self.model * _log_odds(model)
-        return float(1 / (1 + np.exp(-odds)))
 
 
 def fit_blend(head: Sequence[float], model: Sequence[float], good: Sequence[bool]) -> Blend:
@@ -87,9 +61,4 @@ def demos_of(train: Sequence[QuestionLabel]) -> list[dict[str, object]]:
 
 
 def _evidence(head: Sequence[float], model: Sequence[float]) -> list[list[float]]:
-    return [[_log_odds(first), _log_odds(second)] for first, second in zip(head, model, strict=True)]
-
-
-def _log_odds(probability: float) -> float:
-    bounded = min(max(probability, _SURE), 1 - _SURE)
-    return float(np.log(bounded / (1 - bounded)))
+    return [[log_odds(first), log_odds(second)] for first, second in zip(head, model, strict=True)]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from optimizers.heads import FAULTS
+from optimizers.faults import FAULTS
 from optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Split
 from programs.answers import opening
 from programs.conditions import condition_in

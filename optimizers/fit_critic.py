@@ -6,26 +6,23 @@ from typing import Any, NamedTuple
 import dspy
 import numpy as np
 
-from optimizers.heads import (
-    FAULTS,
-    CriticHeads,
-    Encoder,
-    LinearHead,
-    Recipe,
-    Rows,
-    chunk_evidence,
-    fit_head,
-    outputs_of,
-    probabilities,
-    question_evidence,
-)
-from optimizers.labels import SPLITS, ChunkLabel, Label, QuestionLabel, Split, refuse_test_rows
+from optimizers.faults import FAULTS, outputs_of
+from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities
+from optimizers.labels import SPLITS, ChunkLabel, Label, Split, refuse_test_rows
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, share
-from optimizers.thresholds import CurvePoint, lowest_threshold, precision_curve
+from optimizers.thresholds import lowest_threshold, precision_curve
+from programs.critics.base import Encoder
+from programs.critics.curve import CurvePoint
+from programs.critics.evidence import HEAD_EVIDENCE
+from programs.critics.heads import CriticHeads
+from programs.critics.linear import LinearHead
 from programs.deciding import OVERALL
 from programs.errors import LabelError
 
-RECIPES = {"chunk": Recipe(strength=0.03, embedding=True, shapes=5), "judge": Recipe(strength=0.03, embedding=False)}
+OPTIONS = {
+    "chunk": FitOptions(strength=0.03, embedding=True, shapes=5),
+    "judge": FitOptions(strength=0.03, embedding=False),
+}
 _CURVE_POINTS = 60
 FEWEST_ROWS = 10  # good and bad ones each
 
@@ -51,7 +48,7 @@ def fit_critic(
     encoder: Encoder,
     *,
     target_precision: float,
-    recipe: Recipe | None = None,
+    options: FitOptions | None = None,
     seed: int = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> FittedCritic:
@@ -62,7 +59,7 @@ def fit_critic(
         splits: what to fit to (``train``), to choose the threshold on (``dev``) and to report (``test``).
         encoder: embeds texts.
         target_precision: what share of accepted dev rows must be good, with 95 % confidence.
-        recipe: how to fit; the step's own by default.
+        options: how to fit; the step's own by default.
         seed: fixes the folds.
         on_progress: called with what comes next.
 
@@ -71,7 +68,7 @@ def fit_critic(
         LabelError: a split has too few good or bad rows.
         PromiseError: the dev rows do not support the precision.
     """
-    recipe = recipe or RECIPES[step]
+    options = options or OPTIONS[step]
     told: Callable[[str], object] = on_progress or str
     refuse_test_rows([*splits["train"], *splits["dev"]])
     for name, found_labels in splits.items():
@@ -91,7 +88,7 @@ def fit_critic(
         true = [splits["train"][place].good for place in kept]
         if len(true) - sum(true) < FEWEST_ROWS:
             continue  # too few rows have these faults; the output stays as it is set by hand
-        heads[output] = fit_head(rows["train"].at(np.array(kept)), true, recipe, seed)
+        heads[output] = fit_head(rows["train"].at(np.array(kept)), true, options, seed)
     found: dict[Split, list[float]] = {name: probabilities(heads[OVERALL], rows[name]) for name in SPLITS}
     curve = precision_curve([label.good for label in splits["dev"]], found["dev"])
     chosen = lowest_threshold(curve, target_precision)
@@ -133,10 +130,13 @@ def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str
 
 def rows_of(step: str, labels: Sequence[Label], encoder: Encoder) -> Rows:
     """Return labels of chunks or questions as rows that a head is fitted to."""
+    evidence, inputs = HEAD_EVIDENCE[step], [_inputs_of(label) for label in labels]
+    texts = [row[evidence.subject] for row in inputs]
     documents = [label.document for label in labels]
-    if step == "chunk":
-        texts = [label.text for label in labels if isinstance(label, ChunkLabel)]
-        return Rows(chunk_evidence(texts), encoder.encode(texts), texts, documents)
-    pairs = [(label.question, label.passage) for label in labels if isinstance(label, QuestionLabel)]
-    texts = [question for question, _ in pairs]
-    return Rows(question_evidence(pairs, encoder), encoder.encode(texts), texts, documents)
+    return Rows(evidence.features(inputs, encoder), encoder.encode(texts), texts, documents)
+
+
+def _inputs_of(label: Label) -> dict[str, str]:
+    if isinstance(label, ChunkLabel):
+        return {"passage": label.text}
+    return {"passage": label.passage, "question": label.question}

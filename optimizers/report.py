@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from optimizers.measures import Interval
-from optimizers.states import CompiledState
+from programs.critics.states import CompiledState
 
 Row = Mapping[str, Any]
 

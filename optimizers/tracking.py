@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from optimizers.measures import Interval, mean_gain
 from optimizers.pictures import confusion, draw_critic
 from optimizers.report import CompileReport
-from optimizers.states import CompiledState, folder_of, write_state
+from optimizers.states import state_text
+from programs.critics.states import CompiledState, folder_of
 from programs.errors import PromotionError, TrackingError
 
 CHAMPION = "champion"
@@ -179,7 +180,7 @@ class TrackingStore:
                 state = CompiledState.model_validate_json(Path(found).read_bytes())
                 file = folder / folder_of(state.model) / f"{state.step}.json"
                 file.parent.mkdir(parents=True, exist_ok=True)
-                write_state(state, file)
+                file.write_text(state_text(state), encoding="utf-8")
                 files.append(file)
         return files
 
@@ -236,7 +237,7 @@ def _artifacts_of(report: CompileReport, folder: Path) -> list[Path]:
     import pandas as pd
 
     files = [folder / STATE_FILE, folder / _ROWS_FILE]
-    write_state(report.state, files[0])
+    files[0].write_text(state_text(report.state), encoding="utf-8")
     pd.DataFrame(list(report.rows)).to_parquet(files[1], index=False)
     if report.prompt is not None:
         files.append(folder / "prompt.txt")

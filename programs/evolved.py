@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import dspy
 
 from programs.conditions import condition_in
+from programs.critics import Critic
 from programs.deciding import Decision, decide
 from programs.evidence import agreement, lost_words
 from programs.focus import choose_foci, is_whole, likely_question
@@ -48,7 +49,7 @@ class Evolved(dspy.Module):
     def __init__(
         self,
         *,
-        critic: Any,
+        critics: Mapping[str, Critic],
         retriever: Retriever,
         candidates: int = 2,
         max_rank: int = 5,
@@ -60,7 +61,7 @@ class Evolved(dspy.Module):
         """Compose the steps.
 
         Args:
-            critic: decision client that serves the steps which decide.
+            critics: serve the steps which decide, by step.
             retriever: searches all chunks of the run.
             candidates: seed questions drawn for each attempt.
             max_rank: worst accepted rank of the source chunk; 0 records ranks and refuses none.
@@ -70,7 +71,7 @@ class Evolved(dspy.Module):
             only_easy: whether to ask nothing else than what is easy, where the language can be parsed.
         """
         super().__init__()
-        self.critic = critic
+        self.critics = critics
         self.retriever = retriever
         self.candidates = candidates
         self.max_rank = max_rank
@@ -109,7 +110,7 @@ class Evolved(dspy.Module):
         return predict(demos=demos, **inputs)
 
     def _score(self, work: Work) -> bool:
-        decision = decide(self.chunk, self.critic, topic=work.topic, passage=work.passage)
+        decision = decide(self.chunk, self.critics["chunk"], topic=work.topic, passage=work.passage)
         reason = None if decision.good else f"not {decision.weakest.replace('_', '-')}"
         work.say("chunk", 0, decision.as_output(), probability=decision.probability, good=decision.good, reason=reason)
         if reason:
@@ -177,7 +178,7 @@ class Evolved(dspy.Module):
 
     def _judge(self, work: Work, number: int, focus: Focus, question: str) -> Candidate:
         question = question or "-"
-        decision = decide(self.judge, self.critic, passage=work.passage, question=question)
+        decision = decide(self.judge, self.critics["judge"], passage=work.passage, question=question)
         work.say(
             "judge",
             number,
@@ -225,7 +226,9 @@ class Evolved(dspy.Module):
         answer = self._answer(work, candidate)
         if answer is None:
             return None
-        grounding = decide(self.grounding, self.critic, passage=work.passage, question=question, answer=answer)
+        grounding = decide(
+            self.grounding, self.critics["grounding"], passage=work.passage, question=question, answer=answer
+        )
         work.say("grounding", number, {"answer": answer}, probability=grounding.probability, good=grounding.good)
         if not grounding.good:
             work.refuse(
@@ -331,7 +334,7 @@ class Evolved(dspy.Module):
         return judged if judged.decision.good else candidate
 
     def _changed(self, work: Work, seed: Candidate, candidate: Candidate) -> bool:
-        decision = decide(self.same, self.critic, first=seed.question, second=candidate.question)
+        decision = decide(self.same, self.critics["same"], first=seed.question, second=candidate.question)
         changed = not decision.values["same"]
         probability = 1 - decision.probabilities["same"]
         reason = None if changed else "the evolution changed nothing"

@@ -5,6 +5,7 @@ from typing import Any
 
 import dspy
 
+from programs.critics import Critic
 from programs.deciding import decide
 from signatures.chunk import ScoreChunk
 from signatures.judge import JudgeQuestion
@@ -12,13 +13,13 @@ from signatures.judge import JudgeQuestion
 State = dict[str, Any]
 
 
-def judge_chunks(texts: Sequence[str], critic: Any, state: State | None = None) -> list[tuple[float, bool]]:
+def judge_chunks(texts: Sequence[str], critic: Critic, state: State | None = None) -> list[tuple[float, bool]]:
     """Return the probability of good and the verdict of each chunk, with a compiled state of the step."""
     return _judge(ScoreChunk, [{"topic": "", "passage": text} for text in texts], critic, state)
 
 
 def judge_questions(
-    pairs: Sequence[tuple[str, str]], critic: Any, state: State | None = None
+    pairs: Sequence[tuple[str, str]], critic: Critic, state: State | None = None
 ) -> list[tuple[float, bool]]:
     """Return the probability of good and the verdict of each (question, passage) pair, with a compiled state."""
     rows = [{"passage": passage, "question": question} for question, passage in pairs]
@@ -26,13 +27,11 @@ def judge_questions(
 
 
 def _judge(
-    signature: type[dspy.Signature], rows: Sequence[dict[str, str]], critic: Any, state: State | None
+    signature: type[dspy.Signature], rows: Sequence[dict[str, str]], critic: Critic, state: State | None
 ) -> list[tuple[float, bool]]:
     predict = dspy.Predict(signature)
     if state is not None:
         predict.load_state(state)
-    embed_ahead = getattr(critic, "embed_ahead", None)
-    if embed_ahead is not None:
-        embed_ahead(rows)
+    critic.embed_ahead(rows)
     decisions = (decide(predict, critic, **row) for row in rows)
     return [(decision.probability, decision.good) for decision in decisions]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from programs.critics import Critic
 from programs.evolved import Evolved
 from programs.nearest import Select
 from programs.steps.demos import Demos
@@ -14,7 +15,7 @@ RECIPES: dict[str, Callable[..., Recipe]] = {"evolved": Evolved}
 def build_recipe(
     name: str,
     *,
-    critic: Any,
+    critics: Mapping[str, Critic],
     retriever: Retriever,
     candidates: int,
     max_rank: int,
@@ -34,7 +35,7 @@ def build_recipe(
         KeyError: if there is no such recipe.
     """
     program = RECIPES[name](
-        critic=critic,
+        critics=critics,
         retriever=retriever,
         candidates=candidates,
         max_rank=max_rank,

@@ -87,7 +87,7 @@ def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
 def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str) -> Iterator[Judge]:
     """Load what the critic needs and yield what judges a batch of rows."""
     from groundset.compiled import Users, load_compiled
-    from groundset.critics import open_critic
+    from programs.critics import open_critics
     from programs.judging import judge_chunks, judge_questions
 
     with ExitStack() as stack:
@@ -102,10 +102,11 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled:
             encoder = load_embedder(embedder)
         named = (language_model.name, language_model.sha256) if language_model else (None, None)
         states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named))
-        opened = open_critic(
+        step = "chunk" if kind == "chunks" else "judge"
+        opened = open_critics(
             critic, embedder=encoder, language_model=language_model, heads=states.heads, blends=states.blends
-        )
-        state = states.predictors.get("chunk" if kind == "chunks" else "judge")
+        )[step]
+        state = states.predictors.get(step)
         if kind == "chunks":
             yield lambda rows: judge_chunks([row["text"] for row in rows], opened, state)
         else:

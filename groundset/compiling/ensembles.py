@@ -15,7 +15,6 @@ from groundset.compiling.heads import TARGET_PRECISION
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
 from groundset.compiling.steps import Listener
-from groundset.critics import open_critic
 from groundset.retrieval.embedder import load_embedder
 from groundset.runtime.lms import LanguageModel, open_lm
 from optimizers.ensemble import ASKED, FLOOR, STRATEGY, demos_of, fit_blend, held_out
@@ -23,8 +22,10 @@ from optimizers.fit_critic import thinned, thresholds_of
 from optimizers.labels import QuestionLabel, Split, hashes_of, read_labels, refuse_test_rows, splits_of
 from optimizers.measures import area_under_roc, paired_gain, recorded
 from optimizers.report import CompileReport
-from optimizers.states import CompiledState, dspy_version, head_hash, signature_hash
 from optimizers.thresholds import lowest_threshold, precision_curve
+from programs.critics import Critic, open_critics
+from programs.critics.logprobs import LogprobCritic
+from programs.critics.states import CompiledState, dspy_version, head_hash, signature_hash
 from programs.deciding import asking_only, decide
 from programs.errors import InputError
 from programs.evidence import plain
@@ -88,7 +89,7 @@ def compile_ensemble(
     compiled = load_compiled(SHIPPED, Users("head", encoder.sha256))
     if STEP not in compiled.states:
         raise InputError("--embedder: an ensemble has the shipped head in it, which has another embedder.")
-    head = open_critic("head", embedder=encoder, language_model=None, heads=compiled.heads)
+    head = open_critics("head", embedder=encoder, heads=compiled.heads)[STEP]
     judge = STEPS[STEP].predictor()
     judge.load_state(compiled.predictors[STEP])
     by_head = {split: _decided(judge, head, splits[split]) for split in _SPLITS}
@@ -96,7 +97,7 @@ def compile_ensemble(
     listener.start(STEP, sum(probability >= FLOOR for found in by_head.values() for probability in found))
     with CallFile(out / "calls.sqlite") as calls, open_model(lm, journal=calls) as model:
         before = model.usage()
-        critic = open_critic("lm", embedder=None, language_model=model)
+        critic = LogprobCritic(model.lm)
         rows = {split: _asked(splits[split], by_head[split], demos, critic, listener) for split in _SPLITS}
         figures = {name: value - before[name] for name, value in model.usage().items()}
         named = (model.name, model.sha256)
@@ -145,7 +146,7 @@ def compile_ensemble(
     return report, write_report(report, out)
 
 
-def _decided(judge: dspy.Predict, critic: Any, labels: Sequence[QuestionLabel]) -> list[float]:
+def _decided(judge: dspy.Predict, critic: Critic, labels: Sequence[QuestionLabel]) -> list[float]:
     pairs = [{"passage": plain(label.passage), "question": label.question} for label in labels]
     critic.embed_ahead(pairs)
     return [decide(judge, critic, **pair).probability for pair in pairs]
@@ -155,7 +156,7 @@ def _asked(
     labels: Sequence[QuestionLabel],
     head: Sequence[float],
     demos: Sequence[dict[str, Any]],
-    critic: Any,
+    critic: Critic,
     listener: Listener,
 ) -> _Rows:
     """Ask the model about the rows that the head does not refuse."""

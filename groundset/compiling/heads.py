@@ -7,11 +7,11 @@ from typing import Any
 from groundset.compiling.comparison import Verdicts, compare, verdicts
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
-from groundset.critics.head import HeadCritic
 from groundset.retrieval.embedder import load_embedder
 from optimizers.compile_head import STRATEGY, CompiledHead, compile_head
 from optimizers.labels import SPLITS, Split, read_all
 from optimizers.report import CompileReport
+from programs.critics import open_critics
 from programs.judging import judge_chunks, judge_questions
 
 # What the shipped labels support with a useful share of the good rows left.
@@ -58,7 +58,7 @@ def compile_heads(
 
 def _report(step: str, compiled: CompiledHead, encoder: Any, parameters: dict[str, Any]) -> CompileReport:
     """Return the report of a head, compared with the critic set by hand on the same rows."""
-    by_hand, fitted = HeadCritic(encoder), compiled.fitted
+    by_hand, fitted = open_critics("head", embedder=encoder)[step], compiled.fitted
     before: dict[Split, list[float]] = {}
     after: dict[Split, list[float]] = {}
     for split in SPLITS:

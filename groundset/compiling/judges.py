@@ -7,11 +7,11 @@ from typing import Any
 import dspy
 
 from groundset.compiled import SHIPPED, Users, load_compiled
-from groundset.critics import open_critic
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runtime.lms import LanguageModel
 from optimizers.metrics import Judges
+from programs.critics import open_critics
 from programs.deciding import decide
 from programs.errors import InputError
 from programs.evidence import plain
@@ -37,7 +37,7 @@ def open_judges(
     compiled = load_compiled(SHIPPED, Users("head", embedder.sha256))
     if "judge" not in compiled.states:
         raise InputError("--embedder: what steps write is measured by the shipped critic, which has another embedder.")
-    critic = open_critic("head", embedder=embedder, language_model=None, heads=compiled.heads)
+    critic = open_critics("head", embedder=embedder, heads=compiled.heads)["judge"]
     judge = STEPS["judge"].predictor()
     judge.load_state(compiled.predictors["judge"])
 

@@ -8,7 +8,8 @@ from typing import Any
 from groundset import __version__
 from groundset.exports.files import atomic_file
 from optimizers.report import CompileReport
-from optimizers.states import CompiledState, folder_of, write_state
+from optimizers.states import state_text
+from programs.critics.states import CompiledState, folder_of
 
 _LIBRARIES = ("dspy", "xllamacpp", "scikit-learn", "sentence-transformers", "gepa")
 
@@ -21,7 +22,7 @@ def write_report(report: CompileReport, out: Path) -> Path:
     """
     file = out / folder_of(report.state.model) / f"{report.state.step}.json"
     with atomic_file(file) as aside:
-        write_state(report.state, aside)
+        aside.write_text(state_text(report.state), encoding="utf-8")
     return file
 
 

@@ -17,7 +17,6 @@ from groundset.compiling.calls import CallFile
 from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
-from groundset.critics import open_critic
 from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
@@ -28,8 +27,9 @@ from optimizers.examples import STEPS, Examples, examples_of
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.measures import recorded
 from optimizers.report import CompileReport
-from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.strategies import STRATEGIES, check_task, steps_of
+from programs.critics.logprobs import LogprobCritic
+from programs.critics.states import CompiledState, dspy_version, signature_hash
 from programs.deciding import OVERALL
 from programs.errors import GroundsetError
 from programs.steps import STEPS as _STEPS
@@ -168,7 +168,7 @@ class Compiler:
         examples = self._examples(step, wish.seed)
         setting = Setting(
             adapter=self._model.adapter,
-            critic=open_critic("lm", embedder=None, language_model=self._model),
+            critic=LogprobCritic(self._model.lm),
             judges=self._judges,
             demos=self._demos,
             encode=self._embedder.encode,

@@ -1,6 +1,6 @@
 """From a configuration to the samples in a run folder: everything checked and loaded, then the run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from groundset.runs.schedule import Schedule, quotas
 from groundset.runs.stop import Stop, StoppableJournal, stopping_on_signals
 from groundset.runs.store import RunStore
 from groundset.runs.summary import shortage, summarise
+from programs.critics import Critic
 from programs.errors import GroundsetError, InputError, RunError
 
 Open = Callable[..., Any]
@@ -48,7 +49,7 @@ class _Parts(NamedTuple):
     language_model: Any
     embedder: Any
     parser: Any
-    critic: Any
+    critics: Mapping[str, Critic]
     compiled: Compiled
     corpus: Corpus | None
     identity: Identity
@@ -62,14 +63,14 @@ def run_generation(
     verbose: bool = False,
     open_lm: Open | None = None,
     load_embedder: Open | None = None,
-    open_critic: Open | None = None,
+    open_critics: Open | None = None,
     build_recipe: Open | None = None,
 ) -> RunResult:
     """Begin the run in ``out``, or go on with it, until it ends.
 
     Nothing is written before everything has been checked and loaded. The four openers are the seam for tests:
     by default ``groundset.runtime.lms.open_lm``, ``groundset.retrieval.embedder.load_embedder``,
-    ``groundset.critics.open_critic`` and ``programs.recipes.build_recipe``.
+    ``programs.critics.open_critics`` and ``programs.recipes.build_recipe``.
 
     Raises:
         InputError: the input, an option or the folder is wrong.
@@ -89,7 +90,7 @@ def run_generation(
             if sum(store.results.evolution_counts().values()) == config.size:
                 return _end(store, "complete")
         parts = _open_parts(
-            config, identity, store, progress, stack, journal, verbose, (open_lm, load_embedder, open_critic)
+            config, identity, store, progress, stack, journal, verbose, (open_lm, load_embedder, open_critics)
         )
         if store is None:
             store = stack.enter_context(_create_store(config, out, parts, progress))
@@ -119,7 +120,7 @@ def run_generation(
 
 
 def _check_names(config: RunConfig) -> None:
-    from groundset.critics import CRITICS
+    from programs.critics import CRITICS
     from programs.recipes import RECIPES
 
     for option, name, known in (("recipe", config.recipe, RECIPES), ("critic", config.critic, CRITICS)):
@@ -145,12 +146,12 @@ def _open_parts(
     openers: tuple[Open | None, Open | None, Open | None],
 ) -> _Parts:
     """Open the models, and read the documents of a run that begins."""
-    from groundset.critics import open_critic as real_open_critic
     from groundset.retrieval.embedder import load_embedder as real_load_embedder
     from groundset.runtime.lms import open_lm as real_open_lm
     from groundset.runtime.parser import load_parser
+    from programs.critics import open_critics as real_open_critics
 
-    open_lm, load_embedder, open_critic = openers
+    open_lm, load_embedder, open_critics = openers
     embedder = (load_embedder or real_load_embedder)(config.embedder)
     parser = load_parser(config.parser)
     corpus = None if store else _read_corpus(config, embedder, progress, verbose)
@@ -159,12 +160,12 @@ def _open_parts(
     )
     users = Users(config.critic, embedder.sha256, language_model.name, language_model.sha256)
     compiled = load_compiled(config.compiled, users)
-    critic = (open_critic or real_open_critic)(
+    critics = (open_critics or real_open_critics)(
         config.critic, embedder=embedder, language_model=language_model, heads=compiled.heads, blends=compiled.blends
     )
     models = {"lm": language_model, "embedder": embedder, "parser": parser}
     named = with_models(identity, **{key: ModelName(model.name, model.sha256) for key, model in models.items()})
-    return _Parts(language_model, embedder, parser, critic, compiled, corpus, {**named, "compiled": compiled.digest})
+    return _Parts(language_model, embedder, parser, critics, compiled, corpus, {**named, "compiled": compiled.digest})
 
 
 def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
@@ -207,7 +208,7 @@ def _create_store(config: RunConfig, out: Path, parts: _Parts, progress: Progres
                 "lm": parts.identity["lm"],
                 "embedder": parts.identity["embedder"],
                 "parser": parts.identity["parser"],
-                "critic": {"name": parts.critic.name, "compiled": parts.critic.compiled},
+                "critic": {"name": config.critic, "compiled": parts.compiled.fitted},
             },
             "compiled": parts.compiled.record(),
             "corpus": corpus.counts.model_dump(mode="json"),
@@ -227,7 +228,7 @@ def _engine(
     encode = parts.embedder.encode
     recipe = (build_recipe or real_build_recipe)(
         config.recipe,
-        critic=parts.critic,
+        critics=parts.critics,
         retriever=ChunkIndex(
             chunks, open_store("faiss", [chunk.chunk_id for chunk in chunks], store.vectors()), encode
         ),

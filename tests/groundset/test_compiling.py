@@ -11,11 +11,11 @@ import pytest
 
 from groundset import compiling
 from groundset.compiled import Users, load_compiled
-from groundset.critics import open_critic
 from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.measures import area_under_roc
+from programs.critics import open_critics
 from programs.errors import InputError, StateError
 from programs.judging import judge_chunks, judge_questions
 
@@ -57,8 +57,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callab
 
 def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any]) -> None:
     compiled = load_compiled(str(folder), Users("head", SHA))
-    critic = open_critic("head", embedder=word_encoder(SHA), language_model=None, heads=compiled.heads)
-    assert critic.compiled == "chunk"
+    critic = open_critics("head", embedder=word_encoder(SHA), heads=compiled.heads)["chunk"]
+    assert compiled.fitted == "chunk"
     good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
     bad = "14. Reuss, J. (1988). Retrieved from https://example.org/14 doi:10.1/x"
     (high, passes), (low, refused) = judge_chunks([good, bad], critic, compiled.predictors["chunk"])
@@ -105,12 +105,14 @@ def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: str
 def test_the_shipped_critic_orders_test_rows_that_it_never_saw() -> None:
     encoder = load_embedder("all-minilm-l6-v2")
     compiled = load_compiled("shipped", Users("head", encoder.sha256))
-    critic = open_critic("head", embedder=encoder, language_model=None, heads=compiled.heads)
+    critics = open_critics("head", embedder=encoder, heads=compiled.heads)
     chunks = [row for row in read_labels(ChunkLabel, [data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
-    found = judge_chunks([row.text for row in chunks], critic, compiled.predictors["chunk"])
+    found = judge_chunks([row.text for row in chunks], critics["chunk"], compiled.predictors["chunk"])
     assert area_under_roc(np.array([row.good for row in chunks]), np.array([p for p, _ in found])) > 0.85
     rows = [row for row in read_labels(QuestionLabel, [data_path("labels", "questions.jsonl")]) if row.split == "test"][
         ::6
     ]
-    judged = judge_questions([(row.question, row.passage) for row in rows], critic, compiled.predictors["judge"])
+    judged = judge_questions(
+        [(row.question, row.passage) for row in rows], critics["judge"], compiled.predictors["judge"]
+    )
     assert area_under_roc(np.array([row.good for row in rows]), np.array([p for p, _ in judged])) > 0.7

@@ -1,11 +1,7 @@
 """How a head and a language model decide together."""
 
-import pytest
-
-from optimizers.ensemble import ASKED, Blend, demos_of, fit_blend, held_out
+from optimizers.ensemble import ASKED, demos_of, fit_blend, held_out
 from optimizers.labels import LabelledAnswer, QuestionLabel
-
-BLEND = Blend(asked=ASKED, floor=0.2, intercept=0.0, head=1.0, model=1.0)
 
 
 def label(number: int, reason: str, passage: str = "The mill burned in 1893.") -> QuestionLabel:
@@ -25,13 +21,6 @@ def label(number: int, reason: str, passage: str = "The mill burned in 1893.") -
         split="train",
         annotation_pass=1,
     )
-
-
-def test_log_odds_add_up() -> None:
-    assert BLEND.probability(0.5, 0.5) == pytest.approx(0.5)
-    assert BLEND.probability(0.75, 0.75) == pytest.approx(0.9)  # odds of 3 and 3 make 9
-    assert BLEND.probability(0.75, 0.25) == pytest.approx(0.5)
-    assert 0.0 < BLEND.probability(0.0, 0.0) < BLEND.probability(1.0, 1.0) < 1.0
 
 
 def test_the_side_that_knows_gets_the_weight() -> None:

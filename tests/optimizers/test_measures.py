@@ -14,7 +14,8 @@ from optimizers.measures import (
     precision_at_recall,
     share,
 )
-from optimizers.thresholds import lowest_threshold, point_at, precision_curve
+from optimizers.thresholds import lowest_threshold, precision_curve
+from programs.critics.curve import point_at
 from programs.errors import PromiseError
 
 GOOD = np.array([True, True, False, True, False])

@@ -16,8 +16,8 @@ import pytest
 
 from optimizers.measures import Interval, mean, mean_gain
 from optimizers.report import CompileReport
-from optimizers.states import CompiledState, dspy_version, signature_hash
 from optimizers.tracking import TrackingStore, best_of
+from programs.critics.states import CompiledState, dspy_version, signature_hash
 from programs.errors import PromotionError, TrackingError
 from programs.steps import STEPS
 

@@ -13,6 +13,7 @@ from dspy.lm15 import Message, Response, Usage
 from groundset.runs.config import make_config
 from groundset.runs.generation import run_generation
 from groundset.runtime.lms import LanguageModel
+from programs.steps import STEPS
 from signatures import AnswerQuestion
 
 QUESTION = "In which year did the ferry Henn first cross Tollvik Sound?"
@@ -48,7 +49,7 @@ class Embedder:
 class Critic:
     """Find everything good."""
 
-    supports_decision_requests, name, compiled = True, "agreeable", "uncompiled"
+    supports_decision_requests = True
 
     def __call__(self, state, questions):
         return {name: self.decide(question) for name, question in questions.items()}
@@ -75,7 +76,7 @@ def main() -> None:
         out,
         open_lm=open_lm,
         load_embedder=lambda spec: seams.embedder,
-        open_critic=lambda spec, **parts: seams.critic,
+        open_critics=lambda spec, **parts: dict.fromkeys(STEPS, seams.critic),
     )
     sys.stdout.write(f"{result.ending}\n")
 

@@ -10,6 +10,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.parser import Parser
 from programs.recipes import RECIPES, build_recipe
+from programs.steps import STEPS as ALL_STEPS
 from programs.steps.demos import Demos
 from programs.types import Attempt, Chunk, Evolution, Outcome, Parse, Retrieval, StepRecord
 
@@ -119,7 +120,7 @@ def make(demos: Demos) -> Make:
         lm = dspy.LM("local/x", engine=engine, cache=False, num_retries=0)
         recipe = build_recipe(
             "evolved",
-            critic=ScriptedCritic(bad),
+            critics=dict.fromkeys(ALL_STEPS, ScriptedCritic(bad)),
             retriever=FixedRetriever(rank),
             candidates=candidates,
             max_rank=max_rank,
@@ -319,7 +320,7 @@ def test_rubbish_from_every_step_ends_in_rejects_and_never_in_an_error(make: Mak
 
 def test_every_step_is_a_bare_predictor_of_the_program(demos: Demos) -> None:
     for name in RECIPES:
-        recipe = build_recipe(name, critic=None, retriever=FixedRetriever(1), candidates=1, max_rank=5, demos=demos)
+        recipe = build_recipe(name, critics={}, retriever=FixedRetriever(1), candidates=1, max_rank=5, demos=demos)
         names = {step for step, _ in recipe.named_predictors()}  # type: ignore[attr-defined]
         assert {"chunk", "judge", "same", "grounding", *STEPS.values()} == names
         assert recipe.dump_state()["question"]["demos"]  # type: ignore[attr-defined]

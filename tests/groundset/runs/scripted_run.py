@@ -71,11 +71,6 @@ class Encoder:
         return np.asarray(rows / np.where(norms, norms, 1), dtype=np.float32)
 
 
-class Critic:
-    name = "head"
-    compiled = "uncompiled"
-
-
 class Say(dspy.Signature):
     """Say something about a chunk."""
 
@@ -153,7 +148,7 @@ def generate(
         progress=progress,
         open_lm=lm_opener(engine or ScriptedEngine()),
         load_embedder=Encoder,
-        open_critic=lambda spec, **parts: Critic(),
+        open_critics=lambda spec, **parts: {},
         build_recipe=recipe or recipe_builder(),
     )
 

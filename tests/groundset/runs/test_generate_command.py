@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from scripted_run import Critic, Encoder, ScriptedEngine, lm_opener, recipe_builder, write_documents
+from scripted_run import Encoder, ScriptedEngine, lm_opener, recipe_builder, write_documents
 
 from groundset import cli
 from groundset.runs import generation
@@ -31,7 +31,7 @@ def run(capsys, monkeypatch):
         generation.run_generation,
         open_lm=lm_opener(ScriptedEngine()),
         load_embedder=Encoder,
-        open_critic=lambda spec, **parts: Critic(),
+        open_critics=lambda spec, **parts: {},
         build_recipe=recipe_builder(),
     )
     monkeypatch.setattr(generation, "run_generation", scripted)

@@ -13,9 +13,9 @@ import pytest
 from dspy.lm15 import Config, ContextLengthError, InvalidRequestError, Message, Request
 from dspy.utils.exceptions import ContextWindowExceededError
 
-from groundset.runtime.decisions import LogprobCritic
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
 from groundset.runtime.lms import LanguageModel, open_lm
+from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from programs.errors import EngineError
 from signatures import JudgeQuestion

@@ -9,8 +9,8 @@ from typing import Any
 import dspy
 import pytest
 
-from groundset.runtime.decisions import LogprobCritic
 from groundset.runtime.lms import open_lm
+from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from programs.errors import ModelError, UnknownModelError
 from signatures import AskQuestion, JudgeQuestion

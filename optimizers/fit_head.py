@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from optimizers.heads.linear import LinearHead
+from programs.critics.linear import LinearHead
 from programs.evidence import grams, shape, words_of
 
 _FOLDS = 5
@@ -33,7 +33,7 @@ class Rows(NamedTuple):
         )
 
 
-class Recipe(NamedTuple):
+class FitOptions(NamedTuple):
     """How a head is fitted.
 
     Attributes:
@@ -47,7 +47,7 @@ class Recipe(NamedTuple):
     shapes: int = 5
 
 
-def fit_head(rows: Rows, true: Sequence[bool], recipe: Recipe, seed: int = 0) -> LinearHead:
+def fit_head(rows: Rows, true: Sequence[bool], options: FitOptions, seed: int = 0) -> LinearHead:
     """Return the head that tells the true rows from the others.
 
     The vectors enter as one feature, a logistic regression of their own whose values for fitting come from
@@ -59,7 +59,7 @@ def fit_head(rows: Rows, true: Sequence[bool], recipe: Recipe, seed: int = 0) ->
     names = list(rows.features[0])
     columns = [np.array([row[name] for row in rows.features], dtype=float) for name in names]
     embedding: tuple[float, ...] = ()
-    if recipe.embedding:
+    if options.embedding:
         held_out, weights = _embedding_feature(rows, target, seed)
         names.append("embedding")
         columns.append(held_out)
@@ -67,9 +67,9 @@ def fit_head(rows: Rows, true: Sequence[bool], recipe: Recipe, seed: int = 0) ->
     matrix = np.column_stack(columns)
     means, deviations = matrix.mean(axis=0), matrix.std(axis=0)
     deviations[deviations == 0] = 1.0
-    vocabulary, known = _known_grams(rows, recipe.shapes) if recipe.shapes else (frozenset(), [])
+    vocabulary, known = _known_grams(rows, options.shapes) if options.shapes else (frozenset(), [])
     design = np.hstack([(matrix - means) / deviations, _gram_matrix(rows.texts, vocabulary, known)])
-    model = LogisticRegression(C=recipe.strength, max_iter=3000, random_state=seed).fit(design, target)
+    model = LogisticRegression(C=options.strength, max_iter=3000, random_state=seed).fit(design, target)
     coefficients = model.coef_[0]
     numeric, others = coefficients[: len(names)], coefficients[len(names) :]
     return LinearHead(
@@ -88,12 +88,12 @@ def fit_head(rows: Rows, true: Sequence[bool], recipe: Recipe, seed: int = 0) ->
     )
 
 
-def held_out_probabilities(rows: Rows, true: Sequence[bool], recipe: Recipe, seed: int = 0) -> list[float]:
+def held_out_probabilities(rows: Rows, true: Sequence[bool], options: FitOptions, seed: int = 0) -> list[float]:
     """Return each row's probability by a head that was fitted without the row's document (five folds)."""
     found = np.zeros(len(rows.texts))
     target = np.asarray(true, dtype=bool)
     for rest, fold in _folds(rows.documents, target, seed):
-        head = fit_head(rows.at(rest), target[rest], recipe, seed)
+        head = fit_head(rows.at(rest), target[rest], options, seed)
         found[fold] = probabilities(head, rows.at(fold))
     return [float(value) for value in found]
 

@@ -7,8 +7,10 @@ import dspy
 import pytest
 
 from optimizers.fit_critic import thresholds_of
-from optimizers.heads import CriticHeads, LinearHead
-from optimizers.states import CompiledState, dspy_version, read_state, read_states, signature_hash, write_state
+from optimizers.states import state_text
+from programs.critics.heads import CriticHeads
+from programs.critics.linear import LinearHead
+from programs.critics.states import CompiledState, dspy_version, read_state, read_states, signature_hash
 from programs.errors import StateError
 from signatures import JudgeQuestion, ScoreChunk
 
@@ -30,8 +32,8 @@ def state() -> CompiledState:
 
 def test_a_state_comes_back_as_it_was_in_the_same_bytes(tmp_path: Path) -> None:
     first, second = tmp_path / "judge.json", tmp_path / "again.json"
-    write_state(state(), first)
-    write_state(read_state(first, JudgeQuestion), second)
+    first.write_text(state_text(state()), encoding="utf-8")
+    second.write_text(state_text(read_state(first, JudgeQuestion)), encoding="utf-8")
     assert first.read_bytes() == second.read_bytes()
     assert read_states(tmp_path, {"judge": JudgeQuestion, "chunk": ScoreChunk}) == {"judge": state()}
     predict = dspy.Predict(JudgeQuestion)
@@ -45,7 +47,7 @@ def test_a_state_comes_back_as_it_was_in_the_same_bytes(tmp_path: Path) -> None:
 )
 def test_a_state_for_something_else_is_refused(tmp_path: Path, field: str, value: object, said: str) -> None:
     file = tmp_path / "judge.json"
-    write_state(state().model_copy(update={field: value}), file)
+    file.write_text(state_text(state().model_copy(update={field: value})), encoding="utf-8")
     with pytest.raises(StateError, match=f"another {said}.*--compiled none"):
         read_state(file, JudgeQuestion)
 

@@ -1,6 +1,5 @@
-"""Linear heads: what they compute, what they learn, and that no test row teaches them."""
+"""Fitting heads: what they learn, and that no test row teaches them."""
 
-import math
 import zlib
 from collections.abc import Sequence
 
@@ -8,10 +7,10 @@ import numpy as np
 import pytest
 
 from optimizers.fit_critic import fit_critic, measure
-from optimizers.heads import LinearHead, Recipe, Rows, fit_head, held_out_probabilities, probabilities
+from optimizers.fit_head import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
 from optimizers.labels import ChunkLabel, Split, split_of, splits_of
+from programs.critics.linear import LinearHead
 from programs.errors import LabelError, LeakError, PromiseError
-from programs.evidence import grams, shape
 
 
 class WordEncoder:
@@ -21,27 +20,6 @@ class WordEncoder:
             for word in text.lower().split():
                 row[zlib.crc32(word.encode()) % 64] += 1
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def test_a_head_adds_up_standardised_features_shapes_and_vectors() -> None:
-    head = LinearHead(
-        weights={"words": (2.0, 10.0, 5.0), "embedding": (1.0, 0.0, 0.5)},
-        bias=-1.0,
-        embedding=(1.0, 0.0),
-        vocabulary=frozenset({"who"}),
-        grams={"<start> who": 0.5, "never": 9.0},
-    )
-    odds = -1.0 + 2.0 * (15 - 10) / 5 + 1.0 * 0.25 / 0.5 + 0.5
-    found = head.probability({"words": 15.0}, vector=np.array([0.25, 0.9], dtype=np.float32), text="Who built it?")
-    assert found == pytest.approx(1 / (1 + math.exp(-odds)))
-    with pytest.raises(ValueError, match="embedding"):
-        head.probability({"words": 15.0}, text="Who?")
-
-
-def test_a_shape_keeps_known_words_and_classes_the_others() -> None:
-    found = shape("When was the Henn Lady repaired in 2009?", {"when", "was", "the", "in"})
-    assert found == ["<start>", "when", "was", "the", "<name>", "<word ed>", "in", "<number>", "?", "<end>"]
-    assert set(grams(["a", "b", "a", "b"], longest=2)) == {"a", "b", "a b", "b a"}
 
 
 def rows(count: int, seed: int = 0) -> tuple[Rows, list[bool]]:
@@ -55,18 +33,18 @@ def rows(count: int, seed: int = 0) -> tuple[Rows, list[bool]]:
 
 def test_a_head_learns_what_tells_rows_apart_and_repeats_itself() -> None:
     train, true = rows(80)
-    recipe = Recipe(strength=1.0, embedding=False, shapes=0)
-    head = fit_head(train, true, recipe)
+    options = FitOptions(strength=1.0, embedding=False, shapes=0)
+    head = fit_head(train, true, options)
     assert abs(head.weights["signal"][0]) > 4 * abs(head.weights["noise"][0])
-    assert head == fit_head(train, true, recipe)
+    assert head == fit_head(train, true, options)
     again = LinearHead.model_validate_json(head.model_dump_json())
     assert probabilities(again, train) == probabilities(head, train)
 
 
 def test_shapes_and_vectors_are_learned_too() -> None:
     train, true = rows(80)
-    for recipe in (Recipe(0.1, False, 5), Recipe(0.1, True, 0)):
-        found = held_out_probabilities(train, true, recipe)
+    for options in (FitOptions(0.1, False, 5), FitOptions(0.1, True, 0)):
+        found = held_out_probabilities(train, true, options)
         assert np.mean([p > 0.5 for p in found] == np.array(true)) > 0.95
 
 

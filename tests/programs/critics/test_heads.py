@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from groundset.critics import open_critic
-from groundset.critics.head import HeadCritic
+from programs.critics import CRITICS, Critic, open_critics
+from programs.critics.hand_set import HAND_SET
+from programs.critics.heads import HeadCritic
+from programs.critics.remembering import RememberingEncoder
 from programs.deciding import decide
 from programs.errors import InputError
 from programs.judging import judge_chunks, judge_questions
+from programs.steps import STEPS
 from signatures import CompareQuestions, GroundAnswer, ScoreChunk
 
 PASSAGE = (
@@ -40,12 +43,12 @@ class WordEncoder:
 
 
 @pytest.fixture
-def critic() -> HeadCritic:
-    return HeadCritic(WordEncoder())
+def critics() -> dict[str, Critic]:
+    return open_critics("head", embedder=WordEncoder())
 
 
-def test_running_text_passes_and_references_do_not(critic: HeadCritic) -> None:
-    (good, passes), (bad, refused) = judge_chunks([PASSAGE, REFERENCES], critic)
+def test_running_text_passes_and_references_do_not(critics: dict[str, Critic]) -> None:
+    (good, passes), (bad, refused) = judge_chunks([PASSAGE, REFERENCES], critics["chunk"])
     assert good > 0.5 > bad
     assert passes
     assert not refused
@@ -61,47 +64,74 @@ def test_running_text_passes_and_references_do_not(critic: HeadCritic) -> None:
         "Which architect of Paris signed the treaty of 1648?",
     ],
 )
-def test_a_good_question_is_better_than_any_bad_one(critic: HeadCritic, worse: str) -> None:
+def test_a_good_question_is_better_than_any_bad_one(critics: dict[str, Critic], worse: str) -> None:
     good = "Which engineer led the work on the Lowen harbour bridge?"
-    (better, passes), (lower, refused) = judge_questions([(good, PASSAGE), (worse, PASSAGE)], critic)
+    (better, passes), (lower, refused) = judge_questions([(good, PASSAGE), (worse, PASSAGE)], critics["judge"])
     assert better > lower
     assert passes
     assert not refused
 
 
-def test_an_answer_must_be_in_the_passage_and_of_the_right_form(critic: HeadCritic) -> None:
+def test_an_answer_must_be_in_the_passage_and_of_the_right_form(critics: dict[str, Critic]) -> None:
     question = "Which engineer led the work on the Lowen harbour bridge?"
     predict = dspy.Predict(GroundAnswer)
     decisions = {
-        answer: decide(predict, critic, passage=PASSAGE, question=question, answer=answer)
+        answer: decide(predict, critics["grounding"], passage=PASSAGE, question=question, answer=answer)
         for answer in ("Maria Kolb", "Jakob Reuss", "the Lowen harbour bridge", "")
     }
     assert [answer for answer, decision in decisions.items() if decision.good] == ["Maria Kolb"]
 
 
-def test_questions_that_differ_in_a_number_are_not_the_same(critic: HeadCritic) -> None:
+def test_questions_that_differ_in_a_number_are_not_the_same(critics: dict[str, Critic]) -> None:
     predict = dspy.Predict(CompareQuestions)
     first = "How many people did the ferry carry in 1930?"
-    assert decide(predict, critic, first=first, second=first).values["same"]
-    assert not decide(predict, critic, first=first, second=first.replace("1930", "1931")).values["same"]
+    assert decide(predict, critics["same"], first=first, second=first).values["same"]
+    assert not decide(predict, critics["same"], first=first, second=first.replace("1930", "1931")).values["same"]
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(), st.text())
 def test_every_text_gets_a_probability(passage: str, topic: str) -> None:
-    decision = decide(dspy.Predict(ScoreChunk), HeadCritic(WordEncoder()), passage=passage, topic=topic)
+    decision = decide(dspy.Predict(ScoreChunk), HeadCritic("chunk", WordEncoder()), passage=passage, topic=topic)
     assert set(decision.levels) == {"clarity", "depth", "structure", "relevance"}
     assert all(0 <= level <= 2 for level in decision.levels.values())
     assert all(0 <= p <= 1 for p in decision.probabilities.values())
 
 
-def test_a_question_that_no_signature_asks_is_an_error(critic: HeadCritic) -> None:
+def test_a_question_that_no_signature_asks_is_an_error(critics: dict[str, Critic]) -> None:
     with pytest.raises(KeyError):
-        critic({"inputs": {}}, {"colour": {"type": "noul"}})
+        critics["chunk"]({"inputs": {"passage": PASSAGE, "topic": ""}}, {"colour": {"type": "noul"}})
 
 
-def test_a_critic_is_named_and_needs_its_parts() -> None:
-    assert open_critic("head", embedder=WordEncoder(), language_model=None).compiled == "uncompiled"
-    for spec in ("head", "lm", "oracle"):
+def test_every_step_that_decides_has_a_critic_from_the_start(critics: dict[str, Critic]) -> None:
+    assert set(critics) == set(HAND_SET) == {name for name, step in STEPS.items() if step.decides}
+
+
+def test_a_critic_needs_its_parts() -> None:
+    for spec in (*CRITICS, "oracle"):
         with pytest.raises(InputError, match=f"--critic {spec}"):
-            open_critic(spec, embedder=None, language_model=None)
+            open_critics(spec)
+
+
+def test_the_critics_of_a_run_embed_a_text_once() -> None:
+    class Counting(WordEncoder):
+        def __init__(self) -> None:
+            self.texts: list[str] = []
+
+        def encode(self, texts: Sequence[str]) -> np.ndarray:
+            self.texts += texts
+            return super().encode(texts)
+
+    counting = Counting()
+    opened = open_critics("head", embedder=counting)
+    question = "Which engineer led the work on the Lowen harbour bridge?"
+    judge_questions([(question, PASSAGE)], opened["judge"])
+    decide(dspy.Predict(CompareQuestions), opened["same"], first=question, second=question)
+    assert len(counting.texts) == len(set(counting.texts)) > 0
+
+
+def test_a_full_memory_forgets_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("programs.critics.remembering._KEPT_VECTORS", 3)
+    encoder, plain = RememberingEncoder(WordEncoder()), WordEncoder()
+    for texts in (["a", "b"], ["b", "c", "c"], ["d", "a", "e", "f"]):
+        assert (encoder.encode(texts) == plain.encode(texts)).all()

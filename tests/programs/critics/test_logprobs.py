@@ -7,7 +7,7 @@ from typing import Any
 import dspy
 import pytest
 
-from groundset.runtime.decisions import LogprobCritic
+from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from signatures import JudgeQuestion
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dspy.lm15 import Config, Message, Request, Response
 
+from programs.critics.base import Inputs
 from programs.errors import ModelError
 
 _TOP = 20
@@ -21,11 +22,13 @@ class LogprobCritic:
     """
 
     supports_decision_requests = True
-    name = "lm"
-    compiled = "uncompiled"
 
     def __init__(self, lm: Any) -> None:
+        """Make a critic of the client of a language model; one serves every step."""
         self._lm = lm
+
+    def embed_ahead(self, rows: Sequence[Inputs]) -> None:
+        """Do nothing: there is nothing to embed."""
 
     def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return ``{"noul": p}`` for yes/no questions, ``probabilities`` and ``confidence`` for the others.

@@ -1,15 +1,16 @@
 """The critic ``ensemble``: who is asked what, and what comes of it."""
 
+from types import SimpleNamespace
+
 import dspy
 import pytest
 
-from groundset.critics import open_critic
-from groundset.critics.ensemble import EnsembleCritic
-from groundset.critics.head import HeadCritic
-from optimizers.ensemble import Blend
+from programs.critics import open_critics
+from programs.critics.ensemble import Blend, EnsembleCritic
+from programs.critics.heads import HeadCritic
 from programs.deciding import decide
 from programs.errors import InputError
-from signatures import JudgeQuestion, ScoreChunk
+from signatures import JudgeQuestion
 
 BLEND = Blend(asked="answerable", floor=0.2, intercept=0.0, head=0.0, model=1.0)
 PASSAGE = "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb."
@@ -29,7 +30,7 @@ class Model:
 
 def ensemble(model, word_encoder, floor=0.2):
     blend = BLEND.model_copy(update={"floor": floor})
-    return EnsembleCritic(HeadCritic(word_encoder("x")), model, {"judge": blend})
+    return EnsembleCritic(HeadCritic("judge", word_encoder("x")), model, blend)
 
 
 def test_the_model_is_asked_one_thing_and_has_its_say(word_encoder):
@@ -43,22 +44,35 @@ def test_the_model_is_asked_one_thing_and_has_its_say(word_encoder):
     assert set(decision.probabilities) == {"fit", "independent", "clear", "answerable"}
 
 
-def test_what_the_head_refuses_and_other_steps_cost_no_call(word_encoder):
+def test_what_the_head_refuses_costs_no_call(word_encoder):
     model = Model()
-    critic = ensemble(model, word_encoder, floor=1.1)
-    alone = HeadCritic(word_encoder("x"))
-    judge, chunk = dspy.Predict(JudgeQuestion), dspy.Predict(ScoreChunk)
-    asked = {"passage": PASSAGE, "question": QUESTION}
+    critic, alone = ensemble(model, word_encoder, floor=1.1), HeadCritic("judge", word_encoder("x"))
+    judge, asked = dspy.Predict(JudgeQuestion), {"passage": PASSAGE, "question": QUESTION}
     assert decide(judge, critic, **asked) == decide(judge, alone, **asked)
-    assert decide(chunk, critic, topic="", passage=PASSAGE) == decide(chunk, alone, topic="", passage=PASSAGE)
     assert model.asked == []
 
 
-def test_what_an_ensemble_lacks_is_said(word_encoder):
-    class Local:
-        name, lm = "tiny", None
+def test_a_step_without_a_blend_is_the_heads_alone(word_encoder):
+    opened = open_critics(
+        "ensemble",
+        embedder=word_encoder("x"),
+        language_model=SimpleNamespace(name="tiny", lm=None),
+        blends={"judge": BLEND},
+    )
+    assert isinstance(opened["judge"], EnsembleCritic)
+    assert isinstance(opened["chunk"], HeadCritic)
 
+
+def test_what_an_ensemble_lacks_is_said(word_encoder):
     with pytest.raises(InputError, match="--critic ensemble needs a language model"):
-        open_critic("ensemble", embedder=word_encoder("x"), language_model=None)
+        open_critics("ensemble", embedder=word_encoder("x"), language_model=None)
     with pytest.raises(InputError, match="compile judge --optimizer fit-ensemble --lm tiny"):
-        open_critic("ensemble", embedder=word_encoder("x"), language_model=Local())
+        open_critics("ensemble", embedder=word_encoder("x"), language_model=SimpleNamespace(name="tiny", lm=None))
+
+
+def test_log_odds_add_up():
+    both = BLEND.model_copy(update={"head": 1.0})
+    assert both.probability(0.5, 0.5) == pytest.approx(0.5)
+    assert both.probability(0.75, 0.75) == pytest.approx(0.9)  # odds of 3 and 3 make 9
+    assert both.probability(0.75, 0.25) == pytest.approx(0.5)
+    assert 0.0 < both.probability(0.0, 0.0) < both.probability(1.0, 1.0) < 1.0

@@ -1,0 +1,6 @@
+"""What decides: a probability for each yes/no that a step asks. Inference only; fitting is the optimizers' business."""
+
+from programs.critics.base import Critic, Encoder
+from programs.critics.opening import CRITICS, open_critics
+
+__all__ = ["CRITICS", "Critic", "Encoder", "open_critics"]

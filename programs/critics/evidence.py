@@ -1,0 +1,79 @@
+"""What the fitted heads of a step look at, in batches, so that all texts are embedded together."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from programs.critics.base import Encoder, Inputs
+from programs.evidence import chunk_features, question_features, sentences
+from programs.language import language_of
+from programs.words import content_words
+
+# These look at the title, which a chunk judged alone does not have.
+_OF_TITLE = frozenset({"boilerplate_heading", "topic_overlap", "names_topic"})
+
+
+@dataclass(frozen=True)
+class HeadEvidence:
+    """What the heads of one step look at.
+
+    Attributes:
+        subject: the input that is judged; its vector and its shape are evidence.
+        texts: returns the texts whose vectors a decision about inputs needs.
+        features: returns the named numbers of each row of inputs.
+    """
+
+    subject: str
+    texts: Callable[[Inputs], list[str]]
+    features: Callable[[Sequence[Inputs], Encoder], list[dict[str, float]]]
+
+
+def _of_chunk(inputs: Inputs) -> list[str]:
+    return [inputs["passage"]] if inputs["passage"] else []
+
+
+def _chunk_features(rows: Sequence[Inputs], encoder: Encoder) -> list[dict[str, float]]:
+    del encoder
+    return [
+        {name: value for name, value in chunk_features(inputs["passage"], "").items() if name not in _OF_TITLE}
+        for inputs in rows
+    ]
+
+
+def _of_question(inputs: Inputs) -> list[str]:
+    question, passage = inputs["question"], inputs["passage"]
+    return [text for text in (question, passage, *sentences(passage, language_of(passage))) if text]
+
+
+def _question_features(rows: Sequence[Inputs], encoder: Encoder) -> list[dict[str, float]]:
+    """Return the features of each question and its passage: of the question, of the words it shares with the
+    passage and with its nearest sentence, and how near their meanings are.
+    """
+    pairs = [(inputs["question"], inputs["passage"]) for inputs in rows]
+    languages = [language_of(passage) for _, passage in pairs]
+    split = {
+        (passage, language): sentences(passage, language) or [passage]
+        for (_, passage), language in zip(pairs, languages, strict=True)
+    }
+    texts = dict.fromkeys(text for pair in pairs for text in pair)
+    texts.update(dict.fromkeys(sentence for found in split.values() for sentence in found))
+    vectors = dict(zip(texts, encoder.encode(list(texts)), strict=True))
+    found_rows = []
+    for (question, passage), language in zip(pairs, languages, strict=True):
+        found = split[passage, language]
+        near = sorted((float(vectors[sentence] @ vectors[question]) for sentence in found), reverse=True)
+        asked = set(content_words(question, language))
+        shared = [len(asked & set(content_words(sentence, language))) / max(1, len(asked)) for sentence in found]
+        features = question_features(question, passage)
+        features["nearness"] = float(vectors[passage] @ vectors[question])
+        features["nearest"] = near[0]
+        features["nearest_gap"] = near[0] - near[1] if len(near) > 1 else 0.0
+        features["sentence_coverage"] = max(shared)
+        features["spread_coverage"] = features["coverage"] - max(shared)
+        found_rows.append(features)
+    return found_rows
+
+
+HEAD_EVIDENCE: Mapping[str, HeadEvidence] = {
+    "chunk": HeadEvidence("passage", _of_chunk, _chunk_features),
+    "judge": HeadEvidence("question", _of_question, _question_features),
+}

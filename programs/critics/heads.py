@@ -1,0 +1,85 @@
+"""The critic ``head``: decisions from named evidence and vectors, fitted to labels or set by hand."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from programs.critics.base import Encoder, Inputs
+from programs.critics.evidence import HEAD_EVIDENCE
+from programs.critics.hand_set import HAND_SET
+from programs.critics.linear import LinearHead
+
+
+class CriticHeads(BaseModel):
+    """One fitted head for each yes/no output of a step, ``fit`` among them."""
+
+    model_config = ConfigDict(frozen=True)
+
+    step: str
+    heads: dict[str, LinearHead]
+
+    def decide(self, inputs: Inputs, encoder: Encoder) -> dict[str, float]:
+        """Return the probability of each output for one row of inputs."""
+        evidence = HEAD_EVIDENCE[self.step]
+        text, (features,) = inputs[evidence.subject], evidence.features([inputs], encoder)
+        vector = encoder.encode([text])[0] if any(head.embedding for head in self.heads.values()) else None
+        return {name: head.probability(features, vector=vector, text=text) for name, head in self.heads.items()}
+
+
+class HeadCritic:
+    """Answer the decision requests of one step in milliseconds, the same way every time.
+
+    Where heads were fitted they answer. What else is asked is set by hand: it orders candidates and refuses the
+    plainly bad, and its probabilities are not calibrated.
+    """
+
+    supports_decision_requests = True
+
+    def __init__(self, step: str, encoder: Encoder, heads: CriticHeads | None = None) -> None:
+        """Make the critic of a step from an encoder, best one that remembers, and the heads fitted for the step."""
+        self.step = step
+        self._encoder = encoder
+        self._heads = heads
+
+    def embed_ahead(self, rows: Sequence[Inputs]) -> None:
+        """Embed together what decisions about these inputs will need one by one."""
+        evidence = HEAD_EVIDENCE.get(self.step)
+        texts = [text for inputs in rows for text in evidence.texts(inputs)] if evidence else []
+        if texts:
+            self._encoder.encode(texts)
+
+    def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return evidence for each question: ``{"noul": p}``, or probabilities of the levels of a score.
+
+        Raises:
+            KeyError: a question is none that the step's signature asks.
+        """
+        inputs = state["inputs"]
+        known = self._heads.decide(inputs, self._encoder) if self._heads else {}
+        if not questions.keys() <= known.keys():
+            known = HAND_SET[self.step](inputs, self._similarity) | known
+        return {
+            name: {"noul": known[name]}
+            if question["type"] == "noul"
+            else _levels(known[name], len(question["criteria"]))
+            for name, question in questions.items()
+        }
+
+    async def acall(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return evidence for each question."""
+        return self(state, questions)
+
+    def _similarity(self, first: str, second: str) -> float:
+        left, right = self._encoder.encode([first, second])
+        return float(left @ right)
+
+
+def _levels(share: float, count: int) -> dict[str, Any]:
+    """Spread a value between 0 and 1 over ordered levels, the two nearest ones sharing the mass."""
+    place = share * (count - 1)
+    below = min(int(place), count - 2)
+    upper = place - below
+    probabilities = {str(level): 0.0 for level in range(count)}
+    probabilities[str(below)], probabilities[str(below + 1)] = 1 - upper, upper
+    return {"probabilities": probabilities, "confidence": abs(2 * upper - 1)}

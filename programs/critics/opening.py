@@ -1,0 +1,86 @@
+"""The critics that a user can pick, by name, and how each is opened for every step that decides."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from programs.critics.base import Critic, Encoder
+from programs.critics.ensemble import Blend, EnsembleCritic
+from programs.critics.heads import CriticHeads, HeadCritic
+from programs.critics.logprobs import LogprobCritic
+from programs.critics.remembering import RememberingEncoder
+from programs.errors import InputError
+from programs.steps import STEPS
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What critics are made of; see :func:`open_critics`."""
+
+    embedder: Encoder | None
+    language_model: Any | None
+    heads: Mapping[str, CriticHeads] = field(default_factory=dict)
+    blends: Mapping[str, Blend] = field(default_factory=dict)
+
+
+def open_critics(
+    spec: str,
+    *,
+    embedder: Encoder | None = None,
+    language_model: Any | None = None,
+    heads: Mapping[str, CriticHeads] | None = None,
+    blends: Mapping[str, Blend] | None = None,
+) -> dict[str, Critic]:
+    """Return the critic of each step that decides; those that embed share their vectors.
+
+    Args:
+        spec: one of ``CRITICS``.
+        embedder: of the heads.
+        language_model: has a ``name``, and the client ``lm`` that returns log-probabilities.
+        heads: the fitted heads by step; a step without decides as set by hand.
+        blends: by step how head and model decide together; a step without is the head's alone.
+
+    Raises:
+        InputError: there is no such critic, or what it needs was not handed in.
+    """
+    if spec not in CRITICS:
+        raise InputError(f"--critic {spec}: no such critic; choose one of {', '.join(CRITICS)}.")
+    return CRITICS[spec](_Parts(embedder, language_model, heads or {}, blends or {}))
+
+
+def _deciding() -> list[str]:
+    return [name for name, step in STEPS.items() if step.decides]
+
+
+def _open_heads(parts: _Parts) -> dict[str, Critic]:
+    if parts.embedder is None:
+        raise InputError("--critic head needs an embedder.")
+    encoder = RememberingEncoder(parts.embedder)
+    return {step: HeadCritic(step, encoder, parts.heads.get(step)) for step in _deciding()}
+
+
+def _open_lm(parts: _Parts) -> dict[str, Critic]:
+    if parts.language_model is None:
+        raise InputError("--critic lm needs a language model (--lm).")
+    return dict.fromkeys(_deciding(), LogprobCritic(parts.language_model.lm))
+
+
+def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
+    if parts.language_model is None:
+        raise InputError("--critic ensemble needs a language model (--lm).")
+    if not parts.blends:
+        name = parts.language_model.name
+        raise InputError(
+            f"--critic ensemble: nothing was compiled for {name}; compile it: "
+            f"groundset compile judge --optimizer fit-ensemble --lm {name}."
+        )
+    model = LogprobCritic(parts.language_model.lm)
+    heads = _open_heads(parts)
+    return heads | {step: EnsembleCritic(heads[step], model, blend) for step, blend in parts.blends.items()}
+
+
+CRITICS: Mapping[str, Callable[[_Parts], dict[str, Critic]]] = {
+    "head": _open_heads,
+    "lm": _open_lm,
+    "ensemble": _open_ensembles,
+}

@@ -1,0 +1,130 @@
+"""Compiled states: what an optimizer found for a step and a model, as JSON, never as a pickle."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy.adapters.decision_state import DecisionState
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from programs.critics.curve import CurvePoint
+from programs.critics.ensemble import Blend
+from programs.critics.heads import CriticHeads
+from programs.errors import StateError
+
+HEAD = "head"
+_VERSION = 1
+
+
+class CompiledState(BaseModel):
+    """The outcome of one compile.
+
+    Attributes:
+        version: of this layout.
+        step: the step it is for.
+        model: what it was compiled for: ``head``, or the name of a language model.
+        model_sha256: the weights it was compiled with: the embedder's for a head.
+        optimizer: the strategy that found it.
+        signature: the hash of the signature that the step had; see :func:`signature_hash`.
+        dspy: the minor version of DSPy that wrote the predictor's state.
+        predictor: the predictor's own state: demos, instructions, thresholds.
+        nearest: how many of the demos a call takes, those nearest to its input; all of them if it is not set.
+        heads: the fitted heads, for ``head``.
+        blend: how a head and the model decide together, for the critic ``ensemble``.
+        head: the hash of the head that the blend was fitted with; see :func:`head_hash`.
+        target_precision: what the threshold promises, if it was chosen for that.
+        threshold: the probability from which on a candidate is accepted.
+        curve: what other thresholds would do on dev rows.
+        record: how it came about: labels and their hashes, splits, seed, versions, measures.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int = _VERSION
+    step: str
+    model: str
+    model_sha256: str | None = None
+    optimizer: str
+    signature: str
+    dspy: str
+    predictor: dict[str, Any]
+    nearest: int | None = None
+    heads: CriticHeads | None = None
+    blend: Blend | None = None
+    head: str | None = None
+    target_precision: float | None = None
+    threshold: float | None = None
+    curve: tuple[CurvePoint, ...] = ()
+    record: dict[str, Any] = {}
+
+
+def folder_of(model: str) -> str:
+    """Return the name of the folder that holds a model's states: the model's name without what a path would read."""
+    return re.sub(r"[^\w.-]+", "-", model)
+
+
+def signature_hash(signature: type[dspy.Signature]) -> str:
+    """Return a hash of everything that a signature asks: instructions, fields, descriptions, answer spaces."""
+    criteria = DecisionState(signature, {})
+    asked = {
+        "instructions": signature.instructions,
+        "inputs": {name: field.json_schema_extra["desc"] for name, field in signature.input_fields.items()},
+        "outputs": {
+            name: [field.json_schema_extra["desc"], criteria.get_criteria(name) if name in criteria.types else None]
+            for name, field in signature.output_fields.items()
+        },
+    }
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+def head_hash(heads: CriticHeads) -> str:
+    """Return a hash of the weights of a step's heads."""
+    told = heads.model_dump_json(exclude_none=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def dspy_version() -> str:
+    """Return the minor version of DSPy, whose predictor states are the same."""
+    return ".".join(metadata.version("dspy").split(".")[:2])
+
+
+def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
+    """Return the state in a file, if it fits the signature that its step has now.
+
+    Raises:
+        StateError: it cannot be read, or was made for another signature, layout or minor version of DSPy.
+    """
+    try:
+        state = CompiledState.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise StateError(f"{file}: {error.strerror or error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise StateError(f"{file}: no compiled state ({where}: {first['msg']})") from error
+    for what, made, now in (
+        ("layout", state.version, _VERSION),
+        ("signature", state.signature, signature_hash(signature)),
+        ("version of DSPy", state.dspy, dspy_version()),
+    ):
+        if made != now:
+            raise StateError(
+                f"{file}: compiled for another {what} of the step {state.step} ({made}, now {now}); "
+                "compile it again, or use --compiled none."
+            )
+    return state
+
+
+def read_states(folder: Path, signatures: Mapping[str, type[dspy.Signature]]) -> dict[str, CompiledState]:
+    """Return the states in a folder, by step; files are named ``<step>.json``.
+
+    Raises:
+        StateError: one of them cannot be used; see :func:`read_state`.
+    """
+    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    return {file.stem: read_state(file, signatures[file.stem]) for file in files if file.stem in signatures}

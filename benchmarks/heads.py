@@ -24,7 +24,7 @@ privacy.set_defaults()
 from groundset.compiling.labels import label_files  # noqa: E402  privacy before any library is imported
 from groundset.models.pull import pull  # noqa: E402
 from groundset.retrieval.embedder import load_embedder  # noqa: E402
-from groundset.tracking import open_tracking  # noqa: E402
+from groundset.tracking.compiles import CompileStore  # noqa: E402
 from optimizers.fit_critic import OPTIONS, rows_of  # noqa: E402
 from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities  # noqa: E402
 from optimizers.labels import ChunkLabel, Label, QuestionLabel, read_labels, splits_of  # noqa: E402
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--steps", default="chunk,judge")
     parser.add_argument("--variants", default=",".join(VARIANTS))
     arguments = parser.parse_args()
-    encoder, store = load_embedder(_EMBEDDER), open_tracking()
+    encoder, store = load_embedder(_EMBEDDER), CompileStore.open()
     print("| step | variant | AUC on dev | gain over the shipped head |\n|---|---|---|---|", flush=True)
     for step in arguments.steps.split(","):
         kind = ChunkLabel if step == "chunk" else QuestionLabel

@@ -97,10 +97,10 @@ def load_compiled(choice: str, users: Users) -> Compiled:
     if choice == SHIPPED:
         return Compiled(_fitting(data_path("compiled"), users))
     if choice == CHAMPION:
-        from groundset.tracking import open_tracking
+        from groundset.tracking.store import TrackingStore
 
         with TemporaryDirectory() as aside:
-            open_tracking(create=False).champion_files(Path(aside))
+            TrackingStore.open(create=False).champion_files(Path(aside))
             states = _fitting(Path(aside), users)
         if not states:
             raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: groundset promote RUN_ID.")

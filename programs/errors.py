@@ -57,6 +57,12 @@ class RunMismatchError(RunError, InputError):
     exit_code = 2
 
 
+class TrackingError(GroundsetError):
+    """The MLflow store cannot be reached or refuses something; the message names it. Exit status 2."""
+
+    exit_code = 2
+
+
 class OptimizerError(GroundsetError):
     """Base of what compiling raises; the message is one clear line that names the mend. Exit status 2."""
 
@@ -77,10 +83,6 @@ class PromiseError(OptimizerError):
 
 class StrategyError(OptimizerError):
     """A strategy lacks what it needs for a step: demos, a second model; the message names the option."""
-
-
-class TrackingError(OptimizerError):
-    """The MLflow store cannot be reached or refuses something; the message names it."""
 
 
 class PromotionError(OptimizerError):

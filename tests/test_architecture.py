@@ -1,11 +1,18 @@
 """House rules that no linter checks."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("signatures", "programs", "optimizers", "groundset")
+WATCHED = """import runpy, sys
+del sys.argv[0]
+runpy.run_path(sys.argv[0], {}, "__main__")
+print([name for name in sys.modules if name.partition(".")[0] == "optimizers"])
+"""
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
@@ -19,3 +26,11 @@ def test_every_folder_of_modules_is_a_package_with_types():
         assert (folder / "__init__.py").is_file()
     for package in PACKAGES:
         assert (ROOT / package / "py.typed").is_file()
+
+
+def test_a_run_needs_no_optimizers(tmp_path):
+    document, driver = tmp_path / "ferry.md", ROOT / "tests" / "packaging" / "scripted_generate.py"
+    document.write_text("# The ferry\n\n" + "The ferry Henn first crossed Tollvik Sound in 1931, as people say. " * 3)
+    command = [sys.executable, "-c", WATCHED, str(driver), str(document), str(tmp_path / "run")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.stdout.split("\n") == ["complete", "[]", ""], ran.stderr

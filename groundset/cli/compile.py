@@ -168,10 +168,10 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:
 
 def _log(report: "CompileReport") -> None:
     """Log a compile; one that cannot be logged has its state all the same."""
-    from groundset.tracking import open_tracking
+    from groundset.tracking.compiles import CompileStore
 
     try:
-        typer.echo(f"Tracked as {open_tracking().log_compile(report)}.")
+        typer.echo(f"Tracked as {CompileStore.open().log_compile(report)}.")
     except (InputError, TrackingError) as error:
         typer.echo(f"Not tracked: {error} (--no-track leaves it out)", err=True)
 

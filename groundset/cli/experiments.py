@@ -16,12 +16,11 @@ def experiments(
 
     Means on dev and test rows, before and after, between 0 and 1. The champion is marked with a star.
     """
-    from groundset.tracking import open_tracking
-    from optimizers.tracking import best_of
+    from groundset.tracking.compiles import CompileStore, best_of
 
     found = [
         each
-        for each in open_tracking(create=False).experiments()
+        for each in CompileStore.open(create=False).experiments()
         if (step is None or each.step == step) and (lm is None or each.model == lm)
     ]
     if not found:
@@ -52,7 +51,7 @@ def promote(
     It must beat the present champion on dev rows beyond noise, and must not fall on test rows; otherwise nothing
     changes and the exit status is 2. `groundset generate --compiled champion` uses the champions.
     """
-    from groundset.tracking import open_tracking
+    from groundset.tracking.compiles import CompileStore
 
-    name, gain = open_tracking(create=False).promote(run_id)
+    name, gain = CompileStore.open(create=False).promote(run_id)
     typer.echo(f"{name}: {run_id} is the champion. Gain on dev rows: {gain}.")

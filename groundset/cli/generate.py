@@ -165,7 +165,7 @@ def generate(
 
 def _log(record: Path, quiet: bool) -> None:
     """Log a finished run; one that cannot be logged is finished all the same."""
-    from groundset.tracking import log_generation
+    from groundset.tracking.runs import log_generation
     from programs.errors import InputError, TrackingError
 
     try:

@@ -24,7 +24,7 @@ def ui(
 
     Serves the pages of MLflow on this machine alone, until Ctrl-C.
     """
-    from groundset.tracking import tracking_place
+    from groundset.tracking.place import tracking_place
 
     place = tracking_place(create=False)
     if place.uri.startswith(("http:", "https:")):

@@ -12,7 +12,7 @@ from groundset.compiled import Users, load_compiled
 from groundset.compiling import Compiler, Wish
 from groundset.data_files import data_path
 from groundset.runtime.lms import LanguageModel
-from optimizers.tracking import TrackingStore
+from groundset.tracking.compiles import CompileStore
 from programs.errors import GroundsetError, InputError, StrategyError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
@@ -99,7 +99,7 @@ def test_a_compile_is_tracked_and_its_champion_is_what_runs_use(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     with compiler(CountingEngine()) as opened:
         report, _ = opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
-    store = TrackingStore(uri, tmp_path / "artifacts")
+    store = CompileStore(uri, tmp_path / "artifacts")
     run_id = store.log_compile(report)
     with pytest.raises(InputError, match="no champion fits"):
         load_compiled("champion", Users("lm", None, "tiny", WEIGHTS))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from optimizers.tracking import Experiment, TrackingStore
+from groundset.tracking.compiles import CompileStore, Experiment
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_compiles_are_listed_with_their_champion(run, monkeypatch):
         Experiment("r1", "answer", "tiny", "labeled", {"dev": 0.2, "test": 0.3}, {"dev": 0.5, "test": 0.6}, 1200, True),
         Experiment("r2", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.2}, 80, False),
     ]
-    monkeypatch.setattr(TrackingStore, "experiments", lambda store: found)
+    monkeypatch.setattr(CompileStore, "experiments", lambda store: found)
     ran = run("experiments")
     assert ran.out.splitlines() == [
         "step      model  optimizer  dev             test            calls  run",
@@ -42,5 +42,5 @@ def test_compiles_are_listed_with_their_champion(run, monkeypatch):
         "question  tiny   gepa       0.100 to 0.200  -               80     r2",
     ]
     assert "r2" not in run("experiments", "--step", "answer").out
-    monkeypatch.setattr(TrackingStore, "experiments", lambda store: [])
+    monkeypatch.setattr(CompileStore, "experiments", lambda store: [])
     assert run("experiments").out == "No compile is tracked here; groundset compile makes one.\n"

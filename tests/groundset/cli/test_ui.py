@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from optimizers.tracking import TrackingStore
+from groundset.tracking.compiles import CompileStore
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_pages_and_files_of_a_store_are_served(tmp_path: Path, monkeypatch: pyte
     samples = tmp_path / "samples.jsonl"
     row = {"id": "s1", "question": "Who?", "answer": "Ada", "evolution": "simple", "language": "en", "probability": 0.7}
     samples.write_text(json.dumps(row) + "\n")
-    run_id = TrackingStore(store, tmp_path / "artifacts").log_run("demo", "key", {"size": 8}, {"accepted": 8}, samples)
+    run_id = CompileStore(store, tmp_path / "artifacts").log_run("demo", "key", {"size": 8}, {"accepted": 8}, samples)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

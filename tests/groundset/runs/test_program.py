@@ -75,7 +75,8 @@ def test_what_only_watches_does_not(copy: Path, hash_of: Hash) -> None:
     for file in (
         "groundset/runs/summary.py", "groundset/runs/progress.py", "groundset/runs/record.py", "groundset/__init__.py",
         "groundset/cli/generate.py", "groundset/exports/autorag.py", "groundset/models/cache.py",
-        "groundset/models/catalogue.py", "groundset/tracking.py", "optimizers/tracking.py", "groundset/data/labels/x",
+        "groundset/models/catalogue.py", "groundset/tracking/store.py", "optimizers/measures.py",
+        "groundset/data/labels/x",
     ):  # fmt: skip
         add(copy, file, "\n")
     add(copy, "programs/imported_by_nobody.py", "NUMBER = 1\n")

@@ -1,31 +1,23 @@
-"""Compiles and runs in MLflow: one experiment for each step, one run for each compile, one child for each candidate.
+"""Compiles in MLflow: one experiment for each step, one run for each compile, one child for each candidate.
 
-The state of every compile is also a version of a registered model, and its prompt one of a registered prompt. The
-alias ``champion`` names the version that is in use.
+The state of every compile is also a version of a registered model, and its prompt one of a registered prompt.
 """
 
-import hashlib
 import json
-import logging
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
 from optimizers.measures import Interval, mean_gain
 from optimizers.pictures import confusion, draw_critic
 from optimizers.report import CompileReport
 from optimizers.states import state_text
-from programs.critics.states import CompiledState, folder_of
-from programs.errors import PromotionError, TrackingError
+from programs.critics.states import folder_of
+from programs.errors import PromotionError
 
-CHAMPION = "champion"
-STATE_FILE = "state.json"
-_PREFIX = "groundset"
 _ROWS_FILE = "predictions.parquet"
-_LONGEST = 500  # characters of a parameter's value
 
 
 class Experiment(NamedTuple):
@@ -41,38 +33,21 @@ class Experiment(NamedTuple):
     champion: bool
 
 
-class TrackingStore:
-    """An MLflow store.
-
-    Raises:
-        TrackingError: it cannot be opened, or what was asked of it failed.
-    """
-
-    def __init__(self, uri: str, artifacts: Path | None = None) -> None:
-        """Open the store at a tracking URI; ``artifacts`` is where a local one keeps its files."""
-        self.uri = uri
-        self._artifacts = artifacts
-        with _explained(uri):
-            import mlflow
-
-            for name in ("mlflow", "alembic"):  # the creation of tables is no news
-                logging.getLogger(name).setLevel(logging.WARNING)
-            mlflow.set_tracking_uri(uri)
-            mlflow.set_registry_uri(uri)
-            self._client = mlflow.MlflowClient(uri, uri)
+class CompileStore(TrackingStore):
+    """An MLflow store of compiles."""
 
     def log_compile(self, report: CompileReport) -> str:
         """Log a compile with its candidates, register its state and prompt, and return the run's id."""
         import mlflow
 
         state = report.state
-        with _explained(self.uri), TemporaryDirectory() as folder:
+        with explained(self.uri), TemporaryDirectory() as folder:
             files = _artifacts_of(report, Path(folder))
-            experiment = self._experiment(f"{_PREFIX}-{state.step}")
+            experiment = self._experiment(f"{PREFIX}-{state.step}")
             tags = {"step": state.step, "model": state.model, "optimizer": state.optimizer, "ending": report.ending}
             named = f"{state.model} {state.optimizer}"
             with mlflow.start_run(experiment_id=experiment, run_name=named, tags=tags) as run:
-                mlflow.log_params({key: str(value)[:_LONGEST] for key, value in report.parameters.items()})
+                mlflow.log_params({key: str(value)[:LONGEST] for key, value in report.parameters.items()})
                 mlflow.log_metrics(_flat(report.measures) | {key: float(v) for key, v in report.figures.items()})
                 for file in files:
                     mlflow.log_artifact(str(file))
@@ -87,52 +62,25 @@ class TrackingStore:
                 )
         return run_id
 
-    def log_run(
-        self, name: str, key: str, parameters: Mapping[str, Any], metrics: Mapping[str, float], samples: Path
-    ) -> str:
-        """Log a generated dataset, unless one with the same key was logged before, and return the run's id."""
-        import mlflow
-        import pandas as pd
-        from mlflow.data.code_dataset_source import CodeDatasetSource
-
-        with _explained(self.uri):
-            experiment = self._experiment(f"{_PREFIX}-generate")
-            digest = hashlib.sha256(key.encode()).hexdigest()
-            known = self._client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
-            if known:
-                return str(known[0].info.run_id)
-            with mlflow.start_run(experiment_id=experiment, run_name=name, tags={"key": digest}) as run:
-                mlflow.log_params({key: str(value)[:_LONGEST] for key, value in parameters.items()})
-                mlflow.log_metrics(dict(metrics))
-                rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-                columns = ("id", "question", "answer", "evolution", "language", "probability")
-                table = pd.DataFrame([{column: row[column] for column in columns} for row in rows], columns=columns)
-                if len(table):
-                    source = CodeDatasetSource({"groundset": "generate", "run": name})
-                    mlflow.log_input(mlflow.data.from_pandas(table, source=source, name=name), "generated")
-                mlflow.log_artifact(str(samples))
-                run_id: str = run.info.run_id
-        return run_id
-
     def log_figures(
         self, experiment: str, name: str, parameters: Mapping[str, Any], measures: Mapping[str, Mapping[str, Interval]]
     ) -> None:
         """Log the figures of something that leaves no state, such as a kind of head that was only tried."""
         import mlflow
 
-        with _explained(self.uri):
-            place = self._experiment(f"{_PREFIX}-{experiment}")
+        with explained(self.uri):
+            place = self._experiment(f"{PREFIX}-{experiment}")
             with mlflow.start_run(experiment_id=place, run_name=name):
                 mlflow.log_params(dict(parameters))
                 mlflow.log_metrics(_flat(measures))
 
     def experiments(self) -> list[Experiment]:
         """Return the compiles, the best on dev first for each step and model."""
-        with _explained(self.uri):
+        with explained(self.uri):
             champions = {version.run_id for version in self._champions().values()}
             found = [
                 _experiment_of(run, run.info.run_id in champions)
-                for experiment in self._client.search_experiments(filter_string=f"name LIKE '{_PREFIX}-%'")
+                for experiment in self._client.search_experiments(filter_string=f"name LIKE '{PREFIX}-%'")
                 for run in self._client.search_runs([experiment.experiment_id], max_results=1000)
                 if "step" in run.data.tags and "mlflow.parentRunId" not in run.data.tags
             ]
@@ -147,7 +95,7 @@ class TrackingStore:
         Raises:
             PromotionError: it does not, or there is no such compile.
         """
-        with _explained(self.uri):
+        with explained(self.uri):
             versions = self._client.search_model_versions(f"run_id='{run_id}'")
             if not versions:
                 raise PromotionError(f"{run_id}: no compile of that id; groundset experiments lists them.")
@@ -167,35 +115,11 @@ class TrackingStore:
             self._client.set_registered_model_alias(name, CHAMPION, version)
         return name, gains["dev"]
 
-    def champion_files(self, folder: Path) -> list[Path]:
-        """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them."""
-        import mlflow
-
-        files = []
-        with _explained(self.uri), TemporaryDirectory() as aside:
-            for version in self._champions().values():
-                found = mlflow.artifacts.download_artifacts(
-                    run_id=version.run_id, artifact_path=STATE_FILE, dst_path=aside
-                )
-                state = CompiledState.model_validate_json(Path(found).read_bytes())
-                file = folder / folder_of(state.model) / f"{state.step}.json"
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(state_text(state), encoding="utf-8")
-                files.append(file)
-        return files
-
-    def _experiment(self, name: str) -> str:
-        known = self._client.get_experiment_by_name(name)
-        if known is not None:
-            return str(known.experiment_id)
-        place = None if self._artifacts is None else self._artifacts.absolute().as_uri()
-        return str(self._client.create_experiment(name, artifact_location=place))
-
     def _log_candidate(self, experiment: str, candidate: Mapping[str, Any]) -> None:
         import mlflow
 
         with mlflow.start_run(experiment_id=experiment, nested=True, run_name=f"candidate {candidate['number']}"):
-            mlflow.log_params({key: str(value)[:_LONGEST] for key, value in candidate.items() if key != "dev"})
+            mlflow.log_params({key: str(value)[:LONGEST] for key, value in candidate.items() if key != "dev"})
             if candidate.get("dev") is not None:
                 mlflow.log_metric("dev", candidate["dev"])
 
@@ -207,13 +131,6 @@ class TrackingStore:
         except MlflowException:
             self._client.create_registered_model(name)
         self._client.create_model_version(name, source=f"runs:/{run_id}/{STATE_FILE}", run_id=run_id)
-
-    def _champions(self) -> dict[str, Any]:
-        found = {}
-        for model in self._client.search_registered_models(f"name LIKE '{_PREFIX}-%'"):
-            if CHAMPION in (model.aliases or {}):
-                found[model.name] = self._client.get_model_version_by_alias(model.name, CHAMPION)
-        return found
 
     def _scores(self, run_id: str, version: str) -> dict[tuple[str, str], float]:
         import mlflow
@@ -280,25 +197,7 @@ def _experiment_of(run: Any, champion: bool) -> Experiment:
 
 def _registered(step: str, model: str) -> str:
     """Return a name that MLflow takes: without slashes and colons."""
-    return f"{_PREFIX}-{step}-{folder_of(model)}"
-
-
-@contextmanager
-def _explained(uri: str) -> Iterator[None]:
-    from mlflow.exceptions import MlflowException
-    from requests.exceptions import RequestException
-    from sqlalchemy.exc import SQLAlchemyError
-
-    try:
-        yield
-    except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise TrackingError(_without_secrets(f"the tracking store {uri} failed: {first[:_LONGEST]}")) from error
-
-
-def _without_secrets(text: str) -> str:
-    """Return a text whose addresses do not tell users and passwords."""
-    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
+    return f"{PREFIX}-{step}-{folder_of(model)}"
 
 
 def best_of(experiments: Sequence[Experiment], count: int) -> list[Experiment]:

@@ -14,9 +14,9 @@ import mlflow
 import pandas as pd
 import pytest
 
+from groundset.tracking.compiles import CompileStore, best_of
 from optimizers.measures import Interval, mean, mean_gain
 from optimizers.report import CompileReport
-from optimizers.tracking import TrackingStore, best_of
 from programs.critics.states import CompiledState, dspy_version, signature_hash
 from programs.errors import PromotionError, TrackingError
 from programs.steps import STEPS
@@ -25,8 +25,8 @@ SPLITS = {"dev": 12, "test": 12}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> TrackingStore:
-    return TrackingStore(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts")
+def store(tmp_path: Path) -> CompileStore:
+    return CompileStore(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts")
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def report(before: float, dev: float, test: float, *, step: str = "answer", crit
     )
 
 
-def check_a_whole_life(store: TrackingStore, folder: Path) -> None:
+def check_a_whole_life(store: CompileStore, folder: Path) -> None:
     first = store.log_compile(report(0.3, 0.6, 0.6))
     name, gain = store.promote(first)
     assert name == "groundset-answer-qwen-tiny-1b"
@@ -107,15 +107,15 @@ def check_a_whole_life(store: TrackingStore, folder: Path) -> None:
     assert experiments[0].calls == 42
 
 
-def test_a_compile_is_logged_promoted_and_fetched(store: TrackingStore, tmp_path: Path) -> None:
+def test_a_compile_is_logged_promoted_and_fetched(store: CompileStore, tmp_path: Path) -> None:
     check_a_whole_life(store, tmp_path / "states")
 
 
 def test_a_tracking_server_over_http_does_the_same(server: str, tmp_path: Path) -> None:
-    check_a_whole_life(TrackingStore(server), tmp_path / "states")
+    check_a_whole_life(CompileStore(server), tmp_path / "states")
 
 
-def test_figures_alone_are_a_run_without_a_state(store: TrackingStore) -> None:
+def test_figures_alone_are_a_run_without_a_state(store: CompileStore) -> None:
     store.log_figures("judge-heads", "trees", {"seed": 0}, {"dev": {"auc": Interval(0.8, 0.7, 0.9)}})
     client = mlflow.MlflowClient(store.uri)
     experiment = client.get_experiment_by_name("groundset-judge-heads")
@@ -125,7 +125,7 @@ def test_figures_alone_are_a_run_without_a_state(store: TrackingStore) -> None:
     assert store.experiments() == []
 
 
-def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store: TrackingStore) -> None:
+def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store: CompileStore) -> None:
     run_id = store.log_compile(report(0.3, 0.6, 0.6, critic=True))
     client = mlflow.MlflowClient(store.uri)
     run = client.get_run(run_id)
@@ -151,7 +151,7 @@ def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store
     ("dev", "test", "message"),
     [(0.6, 0.6, "within noise"), (0.5, 0.9, "within noise"), (0.9, 0.4, "test rows fell by 0.20")],
 )
-def test_a_champion_gives_way_only_to_a_better_one(store: TrackingStore, dev: float, test: float, message: str) -> None:
+def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore, dev: float, test: float, message: str) -> None:
     champion = store.log_compile(report(0.3, 0.6, 0.6))
     store.promote(champion)
     rival = store.log_compile(report(0.3, dev, test))
@@ -160,7 +160,7 @@ def test_a_champion_gives_way_only_to_a_better_one(store: TrackingStore, dev: fl
     assert [each.champion for each in store.experiments() if each.run_id == champion] == [True]
 
 
-def test_the_first_champion_must_beat_the_step_as_it_was(store: TrackingStore) -> None:
+def test_the_first_champion_must_beat_the_step_as_it_was(store: CompileStore) -> None:
     with pytest.raises(PromotionError, match="within noise"):
         store.promote(store.log_compile(report(0.6, 0.6, 0.6)))
     with pytest.raises(PromotionError, match="no compile of that id"):
@@ -171,7 +171,7 @@ def test_the_first_champion_must_beat_the_step_as_it_was(store: TrackingStore) -
         store.promote(run)
 
 
-def test_a_generated_dataset_is_logged_once(store: TrackingStore, tmp_path: Path) -> None:
+def test_a_generated_dataset_is_logged_once(store: CompileStore, tmp_path: Path) -> None:
     samples = tmp_path / "samples.jsonl"
     row = {"id": "a", "question": "Who?", "answer": "I", "evolution": "simple", "language": "en", "probability": 0.5}
     samples.write_text(json.dumps(row) + "\n", encoding="utf-8")
@@ -185,15 +185,15 @@ def test_a_generated_dataset_is_logged_once(store: TrackingStore, tmp_path: Path
 
 def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
     with pytest.raises(TrackingError, match="tracking store sqlite") as raised:
-        TrackingStore("sqlite:////dev/null/mlflow.db").experiments()
+        CompileStore("sqlite:////dev/null/mlflow.db").experiments()
     assert "/dev/null" in str(raised.value)
     uri = "postgresql://me:secret@localhost:1/x"
     with pytest.raises(TrackingError) as raised:
-        TrackingStore(uri).experiments()
+        CompileStore(uri).experiments()
     assert "secret" not in str(raised.value)
 
 
-def test_the_best_of_each_step_are_kept_and_champions_always(store: TrackingStore) -> None:
+def test_the_best_of_each_step_are_kept_and_champions_always(store: CompileStore) -> None:
     runs = [store.log_compile(report(0.1, dev, dev)) for dev in (0.5, 0.7, 0.9)]
     store.promote(runs[0])
     kept = best_of(store.experiments(), 1)

@@ -1,0 +1,1 @@
+"""What is tracked in MLflow: runs, and compiles; a run needs nothing of what compiles do."""

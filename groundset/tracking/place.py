@@ -1,0 +1,37 @@
+"""Where compiles and runs are tracked: an MLflow store in ``mlruns/``, or the one that MLFLOW_TRACKING_URI names."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from programs.errors import InputError
+
+FOLDER = Path("mlruns")
+_SQLITE = "sqlite:///"
+
+
+class Place(NamedTuple):
+    """Where a store is: its address, and the folder of its files unless a server keeps them."""
+
+    uri: str
+    artifacts: Path | None
+
+
+def tracking_place(*, create: bool) -> Place:
+    """Return MLFLOW_TRACKING_URI if it is set, else ``mlruns/mlflow.db`` in the working directory.
+
+    Raises:
+        InputError: the folder cannot be made; without ``create``, there is no store yet.
+    """
+    if uri := os.environ.get("MLFLOW_TRACKING_URI"):
+        # MLflow would put the files of a local store into the working directory.
+        local = uri.startswith(_SQLITE)
+        return Place(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
+    folder = FOLDER.absolute()
+    if not create and not (folder / "mlflow.db").exists():
+        raise InputError(f"nothing is tracked in {folder} yet: groundset compile and groundset generate do it.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot track in {folder}: {error.strerror or error}") from error
+    return Place(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")

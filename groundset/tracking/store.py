@@ -1,0 +1,142 @@
+"""The MLflow store: what is in it of runs, and the compiled states that are in use."""
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+from groundset.tracking.place import tracking_place
+from programs.critics.states import CompiledState, folder_of
+from programs.errors import TrackingError
+
+PREFIX = "groundset"
+CHAMPION = "champion"
+STATE_FILE = "state.json"
+LONGEST = 500  # characters of a parameter's value
+# MLflow would try a server that is not there for ten minutes, and draw a bar for each file it reads.
+_PATIENCE = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+}
+
+
+class TrackingStore:
+    """An MLflow store. The alias ``champion`` names the version of a registered state that is in use.
+
+    Raises:
+        TrackingError: it cannot be opened, or what was asked of it failed.
+    """
+
+    def __init__(self, uri: str, artifacts: Path | None = None) -> None:
+        """Open the store at a tracking URI; ``artifacts`` is where a local one keeps its files."""
+        self.uri = uri
+        self._artifacts = artifacts
+        with explained(uri):
+            import mlflow
+
+            for name in ("mlflow", "alembic"):  # the creation of tables is no news
+                logging.getLogger(name).setLevel(logging.WARNING)
+            mlflow.set_tracking_uri(uri)
+            mlflow.set_registry_uri(uri)
+            self._client = mlflow.MlflowClient(uri, uri)
+
+    @classmethod
+    def open(cls, *, create: bool = True) -> Self:
+        """Open the store that :func:`groundset.tracking.place.tracking_place` names.
+
+        Raises:
+            InputError: the folder cannot be made; without ``create``, there is no store yet.
+            TrackingError: the store cannot be opened.
+        """
+        for name, value in _PATIENCE.items():
+            os.environ.setdefault(name, value)
+        return cls(*tracking_place(create=create))
+
+    def log_run(
+        self, name: str, key: str, parameters: Mapping[str, Any], metrics: Mapping[str, float], samples: Path
+    ) -> str:
+        """Log a generated dataset, unless one with the same key was logged before, and return the run's id."""
+        import mlflow
+        import pandas as pd
+        from mlflow.data.code_dataset_source import CodeDatasetSource
+
+        with explained(self.uri):
+            experiment = self._experiment(f"{PREFIX}-generate")
+            digest = hashlib.sha256(key.encode()).hexdigest()
+            known = self._client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
+            if known:
+                return str(known[0].info.run_id)
+            with mlflow.start_run(experiment_id=experiment, run_name=name, tags={"key": digest}) as run:
+                mlflow.log_params({key: str(value)[:LONGEST] for key, value in parameters.items()})
+                mlflow.log_metrics(dict(metrics))
+                rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+                columns = ("id", "question", "answer", "evolution", "language", "probability")
+                table = pd.DataFrame([{column: row[column] for column in columns} for row in rows], columns=columns)
+                if len(table):
+                    source = CodeDatasetSource({"groundset": "generate", "run": name})
+                    mlflow.log_input(mlflow.data.from_pandas(table, source=source, name=name), "generated")
+                mlflow.log_artifact(str(samples))
+                run_id: str = run.info.run_id
+        return run_id
+
+    def champion_files(self, folder: Path) -> list[Path]:
+        """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them."""
+        import mlflow
+
+        files = []
+        with explained(self.uri), TemporaryDirectory() as aside:
+            for version in self._champions().values():
+                found = mlflow.artifacts.download_artifacts(
+                    run_id=version.run_id, artifact_path=STATE_FILE, dst_path=aside
+                )
+                state = CompiledState.model_validate_json(Path(found).read_bytes())
+                file = folder / folder_of(state.model) / f"{state.step}.json"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(found, file)
+                files.append(file)
+        return files
+
+    def _experiment(self, name: str) -> str:
+        known = self._client.get_experiment_by_name(name)
+        if known is not None:
+            return str(known.experiment_id)
+        place = None if self._artifacts is None else self._artifacts.absolute().as_uri()
+        return str(self._client.create_experiment(name, artifact_location=place))
+
+    def _champions(self) -> dict[str, Any]:
+        found = {}
+        for model in self._client.search_registered_models(f"name LIKE '{PREFIX}-%'"):
+            if CHAMPION in (model.aliases or {}):
+                found[model.name] = self._client.get_model_version_by_alias(model.name, CHAMPION)
+        return found
+
+
+@contextmanager
+def explained(uri: str) -> Iterator[None]:
+    """Turn what MLflow and its libraries raise into one line without secrets.
+
+    Raises:
+        TrackingError: the line.
+    """
+    from mlflow.exceptions import MlflowException
+    from requests.exceptions import RequestException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise TrackingError(_without_secrets(f"the tracking store {uri} failed: {first[:LONGEST]}")) from error
+
+
+def _without_secrets(text: str) -> str:
+    """Return a text whose addresses do not tell users and passwords."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "", text)

@@ -35,6 +35,12 @@ class UnknownModelError(ModelError, InputError):
     exit_code = 2
 
 
+class UnreachableModelError(ModelError, InputError):
+    """A model's server does not answer, refuses the key or does not serve the model. Exit status 2."""
+
+    exit_code = 2
+
+
 class ChecksumError(ModelError):
     """Downloaded bytes differ from the catalogue's SHA-256; the file has been deleted."""
 

@@ -110,10 +110,12 @@ def _ensemble(
     steps: list[str], lm: str, labels: list[Path], target_precision: float | None, embedder: str, out: Path
 ) -> "Iterator[tuple[CompileReport, Path]]":
     from groundset.compiling import compile_ensemble
+    from groundset.models.servers import check_server
     from optimizers.strategies import STRATEGIES, check_task
 
     for step in steps:
         check_task(STRATEGIES["fit-ensemble"], step, demos=True, teacher=False)
+    check_server(lm)
     with _progress() as told:
         yield compile_ensemble(lm, labels, embedder=embedder, target_precision=target_precision, out=out, listener=told)
 
@@ -132,7 +134,11 @@ def _with_model(
     verbose: bool,
 ) -> "Iterator[tuple[CompileReport, Path]]":
     from groundset.compiling import Compiler, Wish
+    from groundset.models.servers import check_server
 
+    for model in (lm, teacher):
+        if model is not None:
+            check_server(model)
     compiler = Compiler(lm, embedder=embedder, journal=out / "calls.sqlite", teacher=teacher, labels=labels)
     asked = steps or compiler.steps_of(optimizer)
     for step in asked:  # what is lacking should be said before anything is opened

@@ -10,21 +10,14 @@ from programs.errors import InputError
 
 
 class CallFile:
-    """Finished calls in one SQLite file, so that an interrupted compile pays for none twice."""
+    """Finished calls in one SQLite file, so that an interrupted compile pays for none twice.
+
+    The file is opened, or made, on entering: a model that cannot be opened leaves nothing behind.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Open the file, or make it.
-
-        Raises:
-            InputError: its folder cannot be made.
-        """
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"--out {path.parent}: {error.strerror or error}") from error
-        self._database = Database(path)
-        self._database.execute(CALLS_SCHEMA)
-        self._calls = CallTable(self._database)
+        """Name the file."""
+        self._path = path
 
     def get(self, digest: str) -> dict[str, Any] | None:
         """Return the record of a finished call, or None."""
@@ -35,7 +28,19 @@ class CallFile:
         self._calls.put(digest, record)
 
     def __enter__(self) -> "CallFile":
-        """Return the journal itself."""
+        """Open the file, or make it.
+
+        Raises:
+            InputError: its folder cannot be made.
+        """
+        folder = self._path.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"--out {folder}: {error.strerror or error}") from error
+        self._database = Database(self._path)
+        self._database.execute(CALLS_SCHEMA)
+        self._calls = CallTable(self._database)
         return self
 
     def __exit__(

@@ -92,10 +92,11 @@ def compile_ensemble(
     head = open_critics("head", embedder=encoder, heads=compiled.heads)[STEP]
     judge = STEPS[STEP].predictor()
     judge.load_state(compiled.predictors[STEP])
-    by_head = {split: _decided(judge, head, splits[split]) for split in _SPLITS}
     demos = demos_of(splits["train"])
-    listener.start(STEP, sum(probability >= FLOOR for found in by_head.values() for probability in found))
-    with CallFile(out / "calls.sqlite") as calls, open_model(lm, journal=calls) as model:
+    calls = CallFile(out / "calls.sqlite")
+    with open_model(lm, journal=calls) as model, calls:
+        by_head = {split: _decided(judge, head, splits[split]) for split in _SPLITS}
+        listener.start(STEP, sum(probability >= FLOOR for found in by_head.values() for probability in found))
         before = model.usage()
         critic = LogprobCritic(model.lm)
         rows = {split: _asked(splits[split], by_head[split], demos, critic, listener) for split in _SPLITS}

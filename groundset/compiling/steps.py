@@ -129,9 +129,10 @@ class Compiler:
             self._embedder, lambda: self._model, passages, demos=self._demos, say=lambda said: self._say(said)
         )
         with ExitStack() as stack:
-            calls = stack.enter_context(CallFile(self._journal))
+            calls = CallFile(self._journal)
             self._model = stack.enter_context(self._open_model(lm, journal=calls))
             self._teacher = stack.enter_context(self._open_model(teacher, journal=calls)) if teacher else None
+            stack.enter_context(calls)
             self._stack = stack.pop_all()
         return self
 

@@ -93,10 +93,17 @@ def parse_spec(text: str) -> ModelSpec:
 
 
 def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> None:
-    """Pull the weights of a catalogue model, check that weights of your own are still the same."""
+    """Pull the weights of a catalogue model, check that those of your own are still the same or that a server answers.
+
+    Raises:
+        ModelError: the weights cannot be fetched, or have changed.
+        UnreachableModelError: the model's server does not answer, refuses the key or does not serve the model.
+    """
     if not isinstance(spec, LocalSpec):
-        return
-    if spec.name in CATALOGUE:
+        from groundset.models.servers import check_served
+
+        check_served(spec)
+    elif spec.name in CATALOGUE:
         pull(spec.name, progress=progress)
     elif not spec.path.is_file() or file_sha256(spec.path) != spec.sha256:
         raise ModelError(f"{spec.path} has changed or vanished since it was named.")

@@ -146,12 +146,15 @@ def _open_parts(
     openers: tuple[Open | None, Open | None, Open | None],
 ) -> _Parts:
     """Open the models, and read the documents of a run that begins."""
+    from groundset.models.servers import check_server
     from groundset.retrieval.embedder import load_embedder as real_load_embedder
     from groundset.runtime.lms import open_lm as real_open_lm
     from groundset.runtime.parser import load_parser
     from programs.critics import open_critics as real_open_critics
 
     open_lm, load_embedder, open_critics = openers
+    if open_lm is None:
+        check_server(config.lm)  # before documents are read, which can take minutes
     embedder = (load_embedder or real_load_embedder)(config.embedder)
     parser = load_parser(config.parser)
     corpus = None if store else _read_corpus(config, embedder, progress, verbose)

@@ -2,20 +2,16 @@
 
 import dataclasses
 import logging
-import os
 from types import TracebackType
-from typing import Any
 
 import dspy
 from dspy.lm15 import Request, Response
 
-from groundset.models.specs import HostedSpec, LocalSpec, ModelSpec, OpenAISpec, ensure_available, parse_spec
+from groundset.models.servers import connection
+from groundset.models.specs import LocalSpec, ModelSpec, ensure_available, parse_spec
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
 from groundset.runtime.journal import CallJournal, CompletionEngine, JournaledEngine, MemoryJournal
-
-# A server of the user's own choice never gets the key that is meant for another one.
-_KEY_VARIABLE = "GROUNDSET_API_KEY"
 
 
 class LanguageModel:
@@ -91,6 +87,8 @@ def open_lm(
 ) -> LanguageModel:
     """Open the language model that ``spec`` names; weights of the catalogue are pulled if they are missing.
 
+    A server is asked first whether it serves the model.
+
     Args:
         spec: see :mod:`groundset.models.specs`.
         journal: where finished calls are kept; in memory by default.
@@ -99,24 +97,15 @@ def open_lm(
 
     Raises:
         UnknownModelError: if the specification names nothing.
+        UnreachableModelError: if a server does not answer, refuses the key or does not serve the model.
         ModelError: if the weights cannot be fetched, verified or loaded.
     """
     parsed = parse_spec(spec) if isinstance(spec, str) else spec
+    ensure_available(parsed)
     if isinstance(parsed, LocalSpec):
-        ensure_available(parsed)
         engine = EmbeddedEngine(parsed.path, workers=workers, verbose=verbose)
         return LanguageModel(
             engine, model=f"local/{parsed.sha256[:16]}", name=parsed.name, sha256=parsed.sha256, journal=journal
         )
-    remote = RemoteEngine(dspy.LM(cache=False, num_retries=2, **_connection(parsed)))
+    remote = RemoteEngine(dspy.LM(cache=False, num_retries=2, **connection(parsed)))
     return LanguageModel(remote, model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal)
-
-
-def _connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
-    if isinstance(spec, HostedSpec):
-        return {"model": spec.model}
-    return {
-        "model": f"openai/{spec.model}",
-        "api_base": spec.base_url,
-        "api_key": os.environ.get(_KEY_VARIABLE, "none"),
-    }

@@ -13,7 +13,7 @@ from groundset.compiling import Compiler, Wish
 from groundset.data_files import data_path
 from groundset.runtime.lms import LanguageModel
 from groundset.tracking.compiles import CompileStore
-from programs.errors import GroundsetError, InputError, StrategyError
+from programs.errors import GroundsetError, InputError, StrategyError, UnreachableModelError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 WEIGHTS = "w" * 64
@@ -63,6 +63,19 @@ def compiler(tmp_path: Path, word_encoder: Callable[[str], Any]) -> Open:
         open_model=open_model(engine),
         load=lambda name: word_encoder(SHA),
     )
+
+
+def test_a_model_that_cannot_be_opened_leaves_nothing(tmp_path: Path, word_encoder: Callable[[str], Any]) -> None:
+    def open_model(spec: str, **options: Any) -> LanguageModel:
+        raise UnreachableModelError("gone")
+
+    journal = tmp_path / "out" / "calls.sqlite"
+    compiler = Compiler(
+        "tiny", embedder="words", journal=journal, open_model=open_model, load=lambda name: word_encoder(SHA)
+    )
+    with pytest.raises(UnreachableModelError), compiler:
+        pass
+    assert not journal.parent.exists()
 
 
 def test_a_compile_leaves_a_state_that_a_run_finds_by_its_weights(compiler: Open, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dspy.lm15 import Message, Response, Usage
 
 from groundset import compiling
 from groundset.data_files import data_path
+from groundset.models import servers
 from groundset.runtime.lms import LanguageModel
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
@@ -39,6 +40,7 @@ def scripted(monkeypatch, word_encoder):
 
         opened = partial(compiling.Compiler, open_model=open_model, load=lambda name: word_encoder(SHA))
         monkeypatch.setattr(compiling, "Compiler", opened)
+        monkeypatch.setattr(servers, "check_server", lambda text: None)
         return engine
 
     return use
@@ -105,6 +107,15 @@ def test_what_a_strategy_lacks_is_said_in_one_line(run, scripted, tmp_path, opti
     assert ran.status == 2
     assert message in ran.err
     assert engine.calls == 0
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("step", "optimizer"), [("answer", "labeled"), ("judge", "fit-ensemble")])
+def test_a_server_that_does_not_answer_is_found_before_anything_is_written(run, tmp_path, step, optimizer):
+    server = "openai/tiny@http://127.0.0.1:9/v1"
+    ran = run("compile", step, "--optimizer", optimizer, "--lm", server, "--out", tmp_path / "out")
+    assert ran.status == 2
+    assert "No model server answers at http://127.0.0.1:9/v1" in ran.err
     assert not (tmp_path / "out").exists()
 
 

@@ -47,7 +47,6 @@ def test_servers(text, model, url):
 def test_hosted(text):
     assert parse_spec(text) == HostedSpec(text)
     assert parse_spec(text).name == text
-    ensure_available(parse_spec(text))
 
 
 @pytest.mark.parametrize(

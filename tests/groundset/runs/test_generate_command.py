@@ -141,6 +141,18 @@ def test_wrong_input_is_one_line_and_leaves_nothing(run, docs, tmp_path, monkeyp
     assert not (tmp_path / "run").exists()
 
 
+def test_a_server_that_does_not_answer_is_one_line_and_leaves_nothing(capsys, docs, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["generate", str(docs), "--out", "run", "--lm", "openai/x@http://127.0.0.1:9/v1"])
+    assert leaving.value.code == 2
+    told = "No model server answers at http://127.0.0.1:9/v1: is it running, and is the address right?"
+    assert capsys.readouterr().err == f"groundset: error: {told}\n"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_the_folder_is_needed(run, docs):
     ran = run(docs)
     assert ran.status == 2

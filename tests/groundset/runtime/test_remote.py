@@ -24,6 +24,9 @@ class Server(ThreadingHTTPServer):
 class Handler(BaseHTTPRequestHandler):
     server: Server
 
+    def do_GET(self) -> None:
+        self._send({"object": "list", "data": [{"id": "tiny", "object": "model"}]})
+
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.seen.append((self.headers.get("Authorization"), body))
@@ -35,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.logprobs and body.get("logprobs"):
             top = [{"token": " Yes", "logprob": -0.1, "bytes": None}, {"token": "no", "logprob": -3.0, "bytes": None}]
             choice["logprobs"] = {"content": [{"token": " Yes", "logprob": -0.1, "bytes": None, "top_logprobs": top}]}
-        answer = json.dumps(
+        self._send(
             {
                 "id": "1",
                 "object": "chat.completion",
@@ -44,7 +47,10 @@ class Handler(BaseHTTPRequestHandler):
                 "choices": [choice],
                 "usage": {"prompt_tokens": 12, "completion_tokens": 6, "total_tokens": 18},
             }
-        ).encode()
+        )
+
+    def _send(self, body: dict[str, Any]) -> None:
+        answer = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(answer)))

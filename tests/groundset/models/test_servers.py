@@ -1,0 +1,238 @@
+"""Servers that can be used and servers that cannot, over real HTTP on loopback."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from groundset.models import ensure_available, parse_spec, servers
+from programs.errors import UnreachableModelError
+
+MODELS, CHAT = "/v1/models", "/v1/chat/completions"
+COMPLETION = {
+    "id": "1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "tiny",
+    "choices": [{"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": "Yes"}}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+}
+NO_ROUTE = (404, {"detail": "Not Found"})
+NO_MODEL = (404, {"error": {"message": "The model `tiny` does not exist.", "type": "NotFoundError", "code": 404}})
+NO_KEY = (401, {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}})
+
+
+def listed(*names: str) -> tuple[int, Any]:
+    return 200, {"object": "list", "data": [{"id": name, "object": "model"} for name in names]}
+
+
+class Server(ThreadingHTTPServer):
+    answers: dict[str, tuple[int, Any]]
+    seen: list[tuple[str, str | None]]
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.seen.append((self.path, self.headers.get("Authorization")))
+        status, body = self.server.answers.get(self.path, NO_ROUTE)
+        text = (body if isinstance(body, str) else json.dumps(body)).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html" if isinstance(body, str) else "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+Serve = Callable[[dict[str, tuple[int, Any]]], Server]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    monkeypatch.delenv("GROUNDSET_API_KEY", raising=False)
+    servers.check_served.cache_clear()  # another server may have had the same port
+    started = []
+
+    def serve(answers: dict[str, tuple[int, Any]]) -> Server:
+        server = Server(("127.0.0.1", 0), Handler)
+        server.answers, server.seen = answers, []
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        started.append((server, thread))
+        return server
+
+    yield serve
+    for server, thread in started:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def check(port: int, model: str = "tiny") -> None:
+    ensure_available(parse_spec(f"openai/{model}@http://127.0.0.1:{port}/v1"))
+
+
+def refusal(port: int, model: str = "tiny") -> str:
+    with pytest.raises(UnreachableModelError) as caught:
+        check(port, model)
+    assert caught.value.exit_code == 2
+    told = str(caught.value)
+    assert "\n" not in told
+    assert not [word for word in ("Error", "lm", "httpx", "Errno", "Traceback") if word in told]
+    return told.replace(f"http://127.0.0.1:{port}/v1", "URL")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize("name", ["tiny", "tiny:latest"])
+def test_a_listed_model_is_asked_for_nothing_and_only_once(serve: Serve, name: str) -> None:
+    server = serve({MODELS: listed("other", name)})
+    check(server.server_port)
+    check(server.server_port)
+    assert server.seen == [(MODELS, "Bearer none")]
+
+
+def test_the_key_of_another_server_is_not_sent(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
+    server = serve({CHAT: (200, COMPLETION)})
+    check(server.server_port)
+    assert server.seen == [(MODELS, "Bearer mine"), (CHAT, "Bearer mine")]
+
+
+@pytest.mark.parametrize("answer", [NO_ROUTE, (403, {}), (200, "<html>"), (200, {"models": []}), listed("alias.gguf")])
+def test_a_server_that_answers_to_the_name_will_do_whatever_it_lists(serve: Serve, answer: tuple[int, Any]) -> None:
+    server = serve({MODELS: answer, CHAT: (200, COMPLETION)})
+    check(server.server_port)
+    assert [path for path, _ in server.seen] == [MODELS, CHAT]
+
+
+def test_nothing_listens() -> None:
+    assert refusal(free_port()) == "No model server answers at URL: is it running, and is the address right?"
+
+
+def test_a_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "_LIST_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        told = refusal(silent.getsockname()[1])
+    assert told == "The model server at URL did not answer within 0.2 seconds."
+    assert time.monotonic() - started < 5
+
+
+def test_something_that_speaks_no_http() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def greet() -> None:
+            talk, _ = other.accept()
+            with talk:
+                talk.sendall(b"220 mail.example ESMTP\r\n")
+                talk.recv(4096)
+
+        thread = threading.Thread(target=greet)
+        thread.start()
+        assert refusal(other.getsockname()[1]) == "What answers at URL is no model server: it does not speak HTTP."
+        thread.join()
+
+
+def test_a_host_that_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolve(*arguments: object, **options: object) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    with pytest.raises(UnreachableModelError, match=r"^No model server at http://gpu/v1: its host is unknown here\.$"):
+        ensure_available(parse_spec("openai/tiny@http://gpu/v1"))
+
+
+def test_http_where_https_was_named(serve: Serve) -> None:
+    port = serve({}).server_port
+    with pytest.raises(UnreachableModelError, match=r"^No secure connection to the model server at https://"):
+        ensure_available(parse_spec(f"openai/tiny@https://127.0.0.1:{port}/v1"))
+
+
+@pytest.mark.parametrize("models", [NO_KEY, NO_ROUTE])
+def test_a_key_is_wanted_or_refused(serve: Serve, models: tuple[int, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    port = serve({MODELS: models, CHAT: NO_KEY}).server_port
+    assert refusal(port) == "The model server at URL wants a key: put it into GROUNDSET_API_KEY."
+    monkeypatch.setenv("GROUNDSET_API_KEY", "wrong")
+    assert refusal(port) == "The model server at URL refuses the key in GROUNDSET_API_KEY."
+
+
+@pytest.mark.parametrize("answer", [NO_MODEL, (400, {"error": "unknown"}), NO_ROUTE])
+def test_a_model_that_is_not_served(serve: Serve, answer: tuple[int, Any]) -> None:
+    port = serve({MODELS: listed("a", "b"), CHAT: answer}).server_port
+    assert refusal(port) == "The model server at URL does not serve 'tiny'; it serves a, b."
+    many = serve({MODELS: listed(*"abcdefg"), CHAT: answer}).server_port
+    assert refusal(many) == "The model server at URL does not serve 'tiny'; it serves a, b, c, d, e and 2 more."
+
+
+@pytest.mark.parametrize("models", [NO_ROUTE, listed()])
+def test_a_model_that_is_not_served_where_none_is_listed(serve: Serve, models: tuple[int, Any]) -> None:
+    port = serve({MODELS: models, CHAT: NO_MODEL}).server_port
+    assert refusal(port) == "The model server at URL does not serve 'tiny'."
+
+
+def test_an_address_that_lacks_its_end(serve: Serve) -> None:
+    told = refusal(serve({}).server_port)
+    assert told == "The model server at URL offers no chat completions there: a base URL mostly ends in /v1."
+
+
+def test_a_request_for_one_token_that_is_refused_tells_nothing(serve: Serve) -> None:
+    check(serve({CHAT: (400, {"error": {"message": "max_tokens must be 16 or more"}})}).server_port)
+    check(serve({CHAT: (429, {"error": {"message": "slow down"}})}).server_port)
+
+
+def test_a_server_that_is_not_ready_or_broken(serve: Serve) -> None:
+    port = serve({MODELS: (503, {}), CHAT: (503, {"error": {"message": "Loading model"}})}).server_port
+    assert refusal(port) == "The model server at URL is busy or still loads its model (503): try again."
+    port = serve({CHAT: (500, {"error": {"message": "out of memory"}})}).server_port
+    assert refusal(port) == "The model server at URL failed with status 500 when it was asked for one token."
+    port = serve({CHAT: (200, "<html>")}).server_port
+    assert refusal(port).startswith("The model server at URL failed")
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("openai/gpt-5-mini", "openai/gpt-5-mini wants a key: put it into OPENAI_API_KEY."),
+        ("anthropic/claude", "anthropic/claude wants a key: put it into ANTHROPIC_API_KEY."),
+        ("nobody/model", "nobody/model: no provider is called 'nobody'."),
+    ],
+)
+def test_hosted_models_without_a_key_or_a_provider(spec: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(UnreachableModelError) as caught:
+        ensure_available(parse_spec(spec))
+    assert str(caught.value) == told
+
+
+def test_a_hosted_model_is_asked_for_one_token(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve({CHAT: (200, COMPLETION)})
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "theirs")
+    ensure_available(parse_spec("openai/tiny-one"))
+    assert server.seen == [(CHAT, "Bearer theirs")]
+    server.answers[CHAT] = NO_KEY
+    with pytest.raises(UnreachableModelError, match=r"^openai/tiny-two refuses the key in "):
+        ensure_available(parse_spec("openai/tiny-two"))
+    server.answers[CHAT] = NO_MODEL
+    with pytest.raises(UnreachableModelError, match=r"^openai/tiny-two: the provider has no such model\.$"):
+        ensure_available(parse_spec("openai/tiny-two"))

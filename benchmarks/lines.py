@@ -1,0 +1,56 @@
+"""Print lines per package and the ten longest functions.
+
+    python benchmarks/lines.py [FOLDER]
+
+FOLDER holds the packages: this checkout by default, or a worktree of another commit to compare with. A function is as
+long as its text, from `def` to its last line, with docstring and with functions inside it.
+"""
+
+import argparse
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGES = ("signatures", "programs", "optimizers", "groundset", "tests", "benchmarks")
+_LONGEST = 10
+
+
+class Function(NamedTuple):
+    """A function or method, and how many lines it takes."""
+
+    lines: int
+    place: str
+    name: str
+
+
+def functions(file: Path, place: str) -> Iterator[Function]:
+    """Yield every function of a module."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+            yield Function(node.end_lineno - node.lineno + 1, f"{place}:{node.lineno}", node.name)
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(__file__).parents[1])
+    root: Path = parser.parse_args().folder
+    found: list[Function] = []
+    print("| package | modules | lines | longest module |\n|---|---|---|---|")
+    for package in PACKAGES:
+        counts = {
+            file.relative_to(root).as_posix(): len(file.read_text(encoding="utf-8").splitlines())
+            for file in sorted((root / package).rglob("*.py"))
+        }
+        longest = max(counts, key=lambda place: counts[place])
+        print(f"| {package} | {len(counts)} | {sum(counts.values()):,} | {longest}, {counts[longest]} |")
+        if package not in ("tests", "benchmarks"):
+            found += [function for place in counts for function in functions(root / place, place)]
+    print("\n| lines | function | where |\n|---|---|---|")
+    for function in sorted(found, key=lambda function: (-function.lines, function.place))[:_LONGEST]:
+        print(f"| {function.lines} | {function.name} | {function.place} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -115,20 +115,16 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled:
 
 def write_judged(rows: Sequence[dict[str, Any]], decide: Judge, out: Path) -> int:
     """Judge the rows in batches, write them to `out` and return how many are good."""
-    from groundset.exports.files import atomic_file
+    from groundset.files import json_line, whole_text
 
     good = 0
-    with (
-        atomic_file(out) as aside,
-        aside.open("w", encoding="utf-8", newline="\n") as stream,
-        _progress(len(rows)) as advance,
-    ):
+    with whole_text(out) as stream, _progress(len(rows)) as advance:
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
             for row, (probability, verdict) in zip(batch, decide(batch), strict=True):
                 good += verdict
                 told = {"probability": round(probability, 6), "verdict": "good" if verdict else "bad"}
-                stream.write(json.dumps({**row, **told}, ensure_ascii=False) + "\n")
+                stream.write(json_line({**row, **told}))
             advance(len(batch))
     return good
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset import __version__
-from groundset.exports.files import atomic_file
+from groundset.files import write_text
 from optimizers.report import CompileReport
 from optimizers.states import state_text
 from programs.critics.states import CompiledState, folder_of
@@ -21,8 +21,7 @@ def write_report(report: CompileReport, out: Path) -> Path:
         InputError: the folder cannot be written.
     """
     file = out / folder_of(report.state.model) / f"{report.state.step}.json"
-    with atomic_file(file) as aside:
-        aside.write_text(state_text(report.state), encoding="utf-8")
+    write_text(file, state_text(report.state))
     return file
 
 

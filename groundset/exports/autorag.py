@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundset.exports.files import atomic_file, is_leftover
+from groundset.files import is_leftover, whole_file
 from programs.errors import InputError
 from programs.types import Chunk, Document, Sample
 
@@ -57,7 +57,7 @@ def export_autorag(
     with ExitStack() as stack:
         # Both tables are complete before either takes its name.
         for name, table in tables:
-            pq.write_table(table, stack.enter_context(atomic_file(out / name)))
+            pq.write_table(table, stack.enter_context(whole_file(out / name)))
     return Exported(out / QA_FILE, out / CORPUS_FILE, len(samples), len(chunks))
 
 

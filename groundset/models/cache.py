@@ -10,13 +10,14 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from groundset.files import write_text
 from groundset.models.catalogue import ModelEntry, ModelFile
+from programs.errors import InputError
 
 
 def cache_home() -> Path:
@@ -84,25 +85,13 @@ def record_sha256(path: Path, digest: str, seen: os.stat_result | None = None) -
     if seen is not None and (seen.st_size, seen.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
         return
     record = {"path": str(path), "size": now.st_size, "mtime_ns": now.st_mtime_ns, "sha256": digest}
-    with contextlib.suppress(OSError):
-        _write_atomically(_record_path(path), json.dumps(record))
+    with contextlib.suppress(InputError):
+        write_text(_record_path(path), json.dumps(record))
 
 
 def _record_path(path: Path) -> Path:
     key = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:32]
     return cache_home() / "hashes" / f"{key}.json"
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(temporary).replace(path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager

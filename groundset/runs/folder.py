@@ -5,7 +5,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from groundset.exports.files import is_leftover
+from groundset.files import is_leftover
 from groundset.runs.database import Database
 from programs.errors import InputError, RunError
 

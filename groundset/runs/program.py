@@ -17,6 +17,7 @@ _RECIPES = "programs.recipes"
 # missing here costs an unneeded "groundset itself has changed", never a run of two minds.
 WATCHING = (
     "groundset.exports",  # what becomes of samples later
+    "groundset.files",  # how results are written
     "groundset.models",  # how weights come here: they are compared by their hash
     "groundset.runs.config",  # how options are read: they are compared by their values
     "groundset.runs.identity", "groundset.runs.program",

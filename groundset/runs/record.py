@@ -2,13 +2,14 @@
 
 import json
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset import __version__
-from groundset.exports.files import atomic_file, is_leftover
+from groundset.files import is_leftover, write_rows, write_text
 from groundset.runs.schedule import ROUNDS, WINDOW
 from groundset.runs.store import RunStore
 from programs.errors import InputError, RunError
@@ -46,16 +47,22 @@ def write_files(store: RunStore, status: str, reason: str | None = None) -> RunF
     files = run_files(store.folder)
     for leftover in [path for path in store.folder.iterdir() if is_leftover(path.name)]:
         leftover.unlink(missing_ok=True)
-    _write_lines(files.samples, (sample_row(sample) for sample in store.results.samples()))
-    _write_lines(files.rejects, (reject_row(reject) for reject in store.results.rejects()))
+    with _ending_the_run():
+        write_rows(files.samples, (sample_row(sample) for sample in store.results.samples()))
+        write_rows(files.rejects, (reject_row(reject) for reject in store.results.rejects()))
     write_record(store, status, reason)
     return files
 
 
 def write_record(store: RunStore, status: str, reason: str | None = None) -> None:
-    """Write ``run.json`` alone."""
+    """Write ``run.json`` alone.
+
+    Raises:
+        RunError: it cannot be written.
+    """
     text = json.dumps(run_record(store, status, reason), ensure_ascii=False, indent=2)
-    _write_text(run_files(store.folder).record, (text, "\n"))
+    with _ending_the_run():
+        write_text(run_files(store.folder).record, text + "\n")
 
 
 def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[str, Any]:
@@ -141,14 +148,10 @@ def _context(chunk: Chunk) -> dict[str, Any]:
     return chunk.model_dump(mode="json", exclude={"metadata"})
 
 
-def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    _write_text(path, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
-def _write_text(path: Path, pieces: Iterable[str]) -> None:
+@contextmanager
+def _ending_the_run() -> Iterator[None]:
+    """Turn what cannot be written into an error of the run: its folder could be written when it began."""
     try:
-        with atomic_file(path) as aside, aside.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.writelines(pieces)
+        yield
     except InputError as error:
-        # The options were right: the folder could be written when the run began.
         raise RunError(str(error)) from error

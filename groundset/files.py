@@ -1,10 +1,12 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all: every file that groundset leaves behind is written here."""
 
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TextIO
 
 from programs.errors import InputError
 
@@ -12,11 +14,11 @@ _SUFFIX = ".groundset-part"
 
 
 @contextmanager
-def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a path beside `target` to write to; it takes the name of `target` when the block ends well.
+def whole_file(target: Path) -> Iterator[Path]:
+    """Yield a path beside ``target`` to write to; it takes the name of ``target`` when the block ends well.
 
     Raises:
-        InputError: The folder or the file cannot be written; the message names it.
+        InputError: the folder or the file cannot be written; the message names it.
     """
     try:
         if target.is_dir():
@@ -37,6 +39,30 @@ def atomic_file(target: Path) -> Iterator[Path]:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
     finally:
         aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_text(target: Path) -> Iterator[TextIO]:
+    """Yield a stream of UTF-8 text with ``\\n`` line ends; see :func:`whole_file`."""
+    with whole_file(target) as aside, aside.open("w", encoding="utf-8", newline="\n") as stream:
+        yield stream
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write a text; see :func:`whole_file`."""
+    with whole_text(target) as stream:
+        stream.write(text)
+
+
+def write_rows(target: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write one JSON object in each line; see :func:`whole_file`."""
+    with whole_text(target) as stream:
+        stream.writelines(json_line(row) for row in rows)
+
+
+def json_line(row: Mapping[str, Any]) -> str:
+    """Return a row as a line of JSON."""
+    return json.dumps(row, ensure_ascii=False) + "\n"
 
 
 def is_leftover(name: str) -> bool:

@@ -13,6 +13,7 @@ del sys.argv[0]
 runpy.run_path(sys.argv[0], {}, "__main__")
 print([name for name in sys.modules if name.partition(".")[0] == "optimizers"])
 """
+NAMELESS = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
@@ -34,3 +35,8 @@ def test_a_run_needs_no_optimizers(tmp_path):
     command = [sys.executable, "-c", WATCHED, str(driver), str(document), str(tmp_path / "run")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.stdout.split("\n") == ["complete", "[]", ""], ran.stderr
+
+
+def test_no_module_is_named_after_nothing():
+    places = [path for folder in (*PACKAGES, "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
+    assert [path for path in places if path.stem.strip("_") in NAMELESS] == []

@@ -29,7 +29,7 @@ _SEMANTIC_FULLNESS = 0.5
 
 
 @dataclass(frozen=True)
-class Tools:
+class ChunkingTools:
     """What some chunkers need: ``embed`` turns texts into rows of vectors, ``tokenizer`` counts tokens."""
 
     embed: Embed | None = None
@@ -40,13 +40,13 @@ class Tools:
 class Chunker:
     """A way to cut documents: its function, the unit of its sizes and whether it respects headings."""
 
-    split: Callable[[Document, int, int, Tools], list[Span]]
+    split: Callable[[Document, int, int, ChunkingTools], list[Span]]
     unit: Literal["characters", "words", "tokens"]
     default_size: int
     by_section: bool = False
 
 
-def recursive(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:  # noqa: ARG001 - one signature for all
+def recursive(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
     """Cut at headings, then paragraphs, then sentences, then words: only as deep as the size demands."""
     spans: list[Span] = []
     for section in sections(document, size - overlap):
@@ -54,7 +54,7 @@ def recursive(document: Document, size: int, overlap: int, tools: Tools) -> list
     return spans
 
 
-def semantic(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:
+def semantic(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:
     """Cut where the sentences before and after differ most in meaning, and at headings."""
     if tools.embed is None:
         raise InputError("the semantic chunker needs an embedder")
@@ -72,17 +72,17 @@ def semantic(document: Document, size: int, overlap: int, tools: Tools) -> list[
     return spans
 
 
-def sentence(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:  # noqa: ARG001 - one signature for all
+def sentence(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
     """Fill chunks with whole sentences, one after the other, whatever the headings."""
     return fill(sentence_atoms(document.text, size), size, overlap)
 
 
-def word(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:  # noqa: ARG001 - one signature for all
+def word(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:  # noqa: ARG001 - one signature for all
     """Cut every ``size`` words."""
     return _windows([Span(*match.span()) for match in _WORD.finditer(document.text)], size, overlap)
 
 
-def token(document: Document, size: int, overlap: int, tools: Tools) -> list[Span]:
+def token(document: Document, size: int, overlap: int, tools: ChunkingTools) -> list[Span]:
     """Cut every ``size`` tokens of the tokenizer; without one, words and punctuation marks are tokens."""
     if tools.tokenizer is None:
         return _windows([Span(*match.span()) for match in _TOKEN.finditer(document.text)], size, overlap)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from groundset.corpus.chunkers import Chunker, Tools
+from groundset.corpus.chunkers import Chunker, ChunkingTools
 from groundset.corpus.packing import trim
 from groundset.corpus.structure import Span, heading_end, heading_path, is_short_line
 from programs.types import Chunk, Document
@@ -12,7 +12,7 @@ _NOT_SPACE = re.compile(r"\S")
 
 
 def chunk_document(
-    document: Document, chunker: Chunker, size: int, overlap: int, merge: int, min_length: int, tools: Tools
+    document: Document, chunker: Chunker, size: int, overlap: int, merge: int, min_length: int, tools: ChunkingTools
 ) -> tuple[list[Chunk], int]:
     """Cut a document into chunks; also return how many were dropped as too short."""
     cut = chunker.split(document, size, overlap, tools)
@@ -103,7 +103,7 @@ def chunk_documents(
     overlap: int,
     merge: int,
     min_length: int,
-    tools: Tools,
+    tools: ChunkingTools,
 ) -> tuple[list[Chunk], int]:
     """Cut documents into chunks; also return how many were dropped as too short."""
     chunks: list[Chunk] = []

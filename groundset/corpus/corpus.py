@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tokenizers import Tokenizer
 
-from groundset.corpus.chunkers import CHUNKERS, ChunkerName, Embed, Tools
+from groundset.corpus.chunkers import CHUNKERS, ChunkerName, ChunkingTools, Embed
 from groundset.corpus.chunks import chunk_documents
 from groundset.corpus.documents import nothing_left, read_documents
 from groundset.corpus.duplicates import drop_duplicates
@@ -100,7 +100,7 @@ def build_corpus(
         if not reading.documents and not own_files:
             raise nothing_left(skipped)
         documents += reading.documents
-        tools = Tools(embed, tokenizer)
+        tools = ChunkingTools(embed, tokenizer)
         chunks, dropped_short = chunk_documents(
             documents,
             CHUNKERS[options.chunker],

@@ -30,14 +30,14 @@ class FoundFile(NamedTuple):
     path: str
 
 
-class Found(NamedTuple):
+class FoundFiles(NamedTuple):
     """The files below the arguments, in order of their paths, and the folders that could not be listed."""
 
     files: list[FoundFile]
     skipped: list[SkippedFile]
 
 
-def find_documents(paths: Sequence[str | Path]) -> Found:
+def find_documents(paths: Sequence[str | Path]) -> FoundFiles:
     """Expand files, folders and globs to files; hidden ones below a folder are left out."""
     if not paths:
         raise InputError("no documents were named")
@@ -47,7 +47,7 @@ def find_documents(paths: Sequence[str | Path]) -> Found:
         for file, root in _expand(Path(argument), skipped):
             found.setdefault(Path(os.path.realpath(file)), (file, root))
     files = _name(found.values())
-    return Found(sorted(files, key=lambda file: (file.path, str(file.file))), skipped)
+    return FoundFiles(sorted(files, key=lambda file: (file.path, str(file.file))), skipped)
 
 
 def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Path]]:

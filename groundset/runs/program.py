@@ -35,15 +35,17 @@ def code_modules(recipe: str, recipes: Collection[str]) -> list[str]:
     Followed is every import of our own packages, those inside functions too. The table of ``recipes`` imports them all;
     of those that are modules of its package only the chosen one counts, and what that imports itself.
     """
+    chosen = f"{_RECIPES}.{recipe}"
     graph = grimp.build_graph(*_PACKAGES, cache_dir=None)
     for module in sorted(graph.modules):
         if any(module == watching or module.startswith(f"{watching}.") for watching in WATCHING):
             graph.remove_module(module)
-    if f"{_RECIPES}.{recipe}" in graph.modules:
-        others = {f"{_RECIPES}.{other}" for other in recipes if other != recipe}
+    if chosen in graph.modules:
+        others = {f"{_RECIPES}.{other}" for other in recipes} - {chosen}
         for other in others & graph.find_modules_directly_imported_by(_RECIPES):
             graph.remove_import(importer=_RECIPES, imported=other)
-    return sorted({_ASSEMBLY, *graph.find_upstream_modules(_ASSEMBLY)})
+    roots = {_ASSEMBLY, _RECIPES, chosen} & graph.modules
+    return sorted(roots.union(*(graph.find_upstream_modules(root) for root in roots)))
 
 
 def program_hash(recipe: str, recipes: Collection[str]) -> str:

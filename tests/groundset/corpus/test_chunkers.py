@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from groundset.corpus.chunkers import CHUNKERS, Chunker, ChunkerName, Tools
+from groundset.corpus.chunkers import CHUNKERS, Chunker, ChunkerName, ChunkingTools
 from groundset.corpus.chunks import chunk_document
 from groundset.corpus.markdown import parse_markdown
 from groundset.corpus.packing import fill, pack
@@ -41,10 +41,10 @@ def chunks(
     overlap: int = 0,
     merge: int = 1,
     min_length: int = 0,
-    tools: Tools | None = None,
+    tools: ChunkingTools | None = None,
 ) -> list[Chunk]:
     found, _ = chunk_document(
-        document(text), CHUNKERS[name], size, overlap, merge, min_length, tools or Tools(embed=embed)
+        document(text), CHUNKERS[name], size, overlap, merge, min_length, tools or ChunkingTools(embed=embed)
     )
     return found
 
@@ -79,7 +79,7 @@ def test_offsets_are_exact(
 ) -> None:
     overlap = data.draw(st.integers(0, size - 1))
     source = document(text)
-    found, _ = chunk_document(source, CHUNKERS[name], size, overlap, merge, min_length, Tools(embed=embed))
+    found, _ = chunk_document(source, CHUNKERS[name], size, overlap, merge, min_length, ChunkingTools(embed=embed))
     for chunk in found:
         assert chunk.text == source.text[chunk.start : chunk.end]
         assert chunk.text == chunk.text.strip()
@@ -155,7 +155,7 @@ class TestShort:
 
     def test_dropped_and_counted_where_it_stands_alone(self) -> None:
         source = document(f"# T\n\n## A\n\nTiny.\n\n## B\n\n{SENTENCE}")
-        found, dropped = chunk_document(source, CHUNKERS["recursive"], 300, 0, 1, 60, Tools())
+        found, dropped = chunk_document(source, CHUNKERS["recursive"], 300, 0, 1, 60, ChunkingTools())
         assert [chunk.headings for chunk in found] == [("T", "B")]
         assert dropped == 1
 
@@ -179,7 +179,7 @@ def test_a_tokenizer_that_lowercases_and_truncates_does_no_harm() -> None:
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = BertPreTokenizer()
     tokenizer.enable_truncation(2)
-    found = chunks("Ärger 🙂 in KÖLN, sagt sie.", "token", 4, tools=Tools(tokenizer=tokenizer))
+    found = chunks("Ärger 🙂 in KÖLN, sagt sie.", "token", 4, tools=ChunkingTools(tokenizer=tokenizer))
     assert [chunk.text for chunk in found] == ["Ärger 🙂 in KÖLN", ", sagt sie."]
     assert tokenizer.truncation is not None
 
@@ -193,7 +193,7 @@ def test_semantic_cuts_where_the_subject_changes() -> None:
 
 def test_semantic_needs_an_embedder() -> None:
     with pytest.raises(InputError, match="embedder"):
-        chunks("text", "semantic", tools=Tools())
+        chunks("text", "semantic", tools=ChunkingTools())
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,9 @@ def test_watching_names_what_exists() -> None:
     assert set(WATCHING) <= modules
 
 
-def test_no_module_that_counts_is_of_the_command_line_or_writes_figures() -> None:
+def test_what_makes_samples_is_there_whichever_way_it_is_reached_and_the_command_line_is_not() -> None:
     counted = code_modules("evolved", ("evolved",))
+    assert {"programs.recipes", "programs.evidence.question", "signatures.question", "groundset.runs.run"} <= set(
+        counted
+    )
     assert not [module for module in counted if module.startswith(("groundset.cli", "groundset.compiling"))]

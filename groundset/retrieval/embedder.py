@@ -1,9 +1,12 @@
 """Sentence embeddings on the processor, from the catalogue's model or any sentence-transformers model."""
 
+import copy
 import hashlib
 import os
+import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,10 +18,12 @@ from groundset.models.catalogue import CATALOGUE, ModelEntry, near_matches
 from groundset.models.hub import hub_answers
 from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
+from groundset.processors import usable_processors
 from programs.errors import ModelError, UnknownModelError
 
 _QUIET_ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _LOAD_ERRORS = (OSError, ValueError, RuntimeError, KeyError)
+_CORPUS_BATCH = 16
 _LENGTH_WARNING = "sequence-length-is-longer-than-the-specified-maximum"
 
 
@@ -52,16 +57,73 @@ class Embedder:
             return np.zeros((0, self.dimension), dtype=np.float32)
         return self._encode(list(texts), batch_size)
 
+    def encode_corpus(
+        self, texts: Sequence[str], *, workers: int | None = None, on_done: Callable[[int], None] | None = None
+    ) -> NDArray[np.float32]:
+        """Return what ``encode`` returns, worked out on all cores: for many texts, while no language model runs.
+
+        Batches hold texts of like length and are the same for any number of workers, so the bits are too. Each
+        worker computes whole batches with one thread: threads that share a batch wait for each other by spinning.
+
+        Args:
+            texts: What to embed.
+            workers: Batches at the same time; without it, as many as there are cores.
+            on_done: Is told how many texts are done, after each batch, from whichever thread.
+        """
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        batches = [order[start : start + _CORPUS_BATCH] for start in range(0, len(order), _CORPUS_BATCH)]
+        counting = threading.Lock()
+        done = 0
+
+        def work(model: Any, batch: list[int]) -> None:
+            nonlocal done
+            vectors[batch] = _run(model, [texts[place] for place in batch], _CORPUS_BATCH)
+            with counting:
+                done += len(batch)
+                if on_done:
+                    on_done(done)
+
+        wanted = 1 if self._model.device.type != "cpu" else (workers or usable_processors())
+        with self._lock:
+            _spread(work, batches, self._twins(max(1, min(wanted, len(batches)))))
+        return vectors
+
+    def _twins(self, count: int) -> list[Any]:
+        """Return the model and copies of it that share its weights; a fast tokenizer refuses two threads at once."""
+        shared = {id(tensor): tensor for tensor in (*self._model.parameters(), *self._model.buffers())}
+        return [self._model, *(copy.deepcopy(self._model, dict(shared)) for _ in range(count - 1))]
+
     def _encode(self, texts: list[str], batch_size: int) -> NDArray[np.float32]:
         with self._lock, _torch_threads(self._threads):
-            vectors = self._model.encode(
-                texts,
-                batch_size=batch_size,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-                normalize_embeddings=True,
-            )
-        return np.ascontiguousarray(vectors, dtype=np.float32)
+            return _run(self._model, texts, batch_size)
+
+
+def _run(model: Any, texts: list[str], batch_size: int) -> NDArray[np.float32]:
+    vectors = model.encode(
+        texts, batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True
+    )
+    return np.ascontiguousarray(vectors, dtype=np.float32)
+
+
+def _spread(work: Callable[[Any, list[int]], None], batches: Sequence[list[int]], models: Sequence[Any]) -> None:
+    """Work off the batches, each model in one thread at a time; the first error ends all."""
+    import torch
+
+    idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    for model in models:
+        idle.put(model)
+
+    def run(batch: list[int]) -> None:
+        model = idle.get()
+        try:
+            work(model, batch)
+        finally:
+            idle.put(model)
+
+    with _torch_threads(1), ThreadPoolExecutor(len(models), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        for _ in pool.map(run, batches):
+            pass
 
 
 def load_embedder(

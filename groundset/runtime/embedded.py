@@ -1,7 +1,6 @@
 """The embedded engine: llama.cpp in this process behind DSPy's engine interface."""
 
 import asyncio
-import os
 import secrets
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -23,6 +22,7 @@ from dspy.lm15 import (
     response_to_events,
 )
 
+from groundset.processors import usable_processors
 from programs.errors import EngineError
 
 CONTEXT_TOKENS = 4096
@@ -65,7 +65,7 @@ class EmbeddedEngine:
         """
         import xllamacpp
 
-        threads = threads or _usable_processors()
+        threads = threads or usable_processors()
         slots = max(SLOTS, workers)
         params = xllamacpp.CommonParams()
         params.model.path = str(path)
@@ -136,12 +136,6 @@ class AsyncEngine:
 
     async def aclose(self) -> None:
         """Do nothing: the synchronous engine belongs to whoever opened it."""
-
-
-def _usable_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _body(request: Request) -> dict[str, Any]:

@@ -47,6 +47,29 @@ def test_the_same_call_gives_the_same_bits(minilm):
 
 
 @pytest.mark.model
+def test_a_corpus_has_the_same_bits_for_any_number_of_workers(minilm):
+    texts = [f"Sentence {number} of this text. " * (number % 7) for number in range(70)]
+    told: list[int] = []
+    one = minilm.encode_corpus(texts, workers=1, on_done=told.append)
+    assert told == sorted(told)
+    assert (told[-1], len(told)) == (70, 5)
+    for workers in (2, 3, None):
+        assert np.array_equal(one, minilm.encode_corpus(texts, workers=workers))
+    np.testing.assert_allclose(one, minilm.encode(texts), atol=1e-6)
+    assert minilm.encode_corpus([]).shape == (0, 384)
+
+
+@pytest.mark.model
+def test_what_fails_while_a_corpus_is_embedded_is_raised(minilm):
+    def fail(done):
+        raise OSError("no space")
+
+    with pytest.raises(OSError, match="no space"):
+        minilm.encode_corpus(["a", "b"], on_done=fail)
+    assert minilm.encode_corpus(["a"]).shape == (1, 384)
+
+
+@pytest.mark.model
 def test_a_catalogue_embedder_is_quiet_and_needs_no_network(monkeypatch, capfd):
     def refuse(*_):
         raise AssertionError("the network was used")

@@ -15,7 +15,7 @@ from groundset import privacy
 privacy.set_defaults()
 
 from groundset.compiling import Compiler, Wish  # noqa: E402  privacy before any library is imported
-from optimizers.examples import STEPS  # noqa: E402
+from optimizers.steps import COMPILABLE  # noqa: E402
 from optimizers.strategies import STRATEGIES  # noqa: E402
 from programs.errors import StrategyError  # noqa: E402
 
@@ -26,7 +26,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
-    parser.add_argument("--steps", default=",".join(STEPS))
+    parser.add_argument("--steps", default=",".join(COMPILABLE))
     parser.add_argument("--optimizers", default=",".join(_ALONE))
     parser.add_argument("--budget", type=int, default=80)
     parser.add_argument("--dev", type=int, default=16)

@@ -5,16 +5,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from optimizers.faults import FAULTS
 from optimizers.fit_critic import FittedCritic, fit_critic, thresholds_of
 from optimizers.labels import ChunkLabel, QuestionLabel, Split, hashes_of, read_labels, splits_of
 from optimizers.measures import recorded
+from optimizers.strategies.fit_head import STRATEGY
 from programs.critics.base import Encoder
 from programs.critics.states import HEAD, CompiledState, dspy_version, signature_hash
-from programs.steps import STEPS as _STEPS
+from programs.steps import STEPS
 
-STEPS = tuple(FAULTS)
-STRATEGY = "fit-head"
 _LIBRARIES = ("dspy", "numpy", "scikit-learn", "sentence-transformers")
 
 
@@ -44,7 +42,7 @@ def compile_head(
     """
     splits: dict[Split, list[Any]] = splits_of(read_labels(ChunkLabel if step == "chunk" else QuestionLabel, files))
     fitted = fit_critic(step, splits, encoder, target_precision=target_precision, seed=seed, on_progress=on_progress)
-    signature = _STEPS[step].signature
+    signature = STEPS[step].signature
     record: dict[str, Any] = {
         "labels": hashes_of(files),
         "rows": {name: len(rows) for name, rows in splits.items()},
@@ -57,7 +55,7 @@ def compile_head(
         step=step,
         model=HEAD,
         model_sha256=encoder_sha256,
-        optimizer=STRATEGY,
+        optimizer=STRATEGY.name,
         signature=signature_hash(signature),
         dspy=dspy_version(),
         predictor=thresholds_of(signature, fitted.chosen.threshold),

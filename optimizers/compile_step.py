@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import dspy
 
-from optimizers.examples import Examples
 from optimizers.ledger import Candidate, Ledger
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, mean, mean_gain
-from optimizers.metrics import ANSWERED, METRICS, Judges
 from optimizers.step import CriticStep, GeneratorStep
-from optimizers.strategies import DECIDED, Strategy, Task, check_task
+from optimizers.steps import COMPILABLE
+from optimizers.steps.base import Judges
+from optimizers.steps.examples import Examples
+from optimizers.strategies.base import Strategy, Task
 from programs.errors import LeakError, Stopped, StrategyError
 from programs.nearest import Encode, Nearest
-from programs.steps import STEPS
 from programs.steps.demos import Demos
 
 DEV, TEST, TRAIN = 24, 40, 60
@@ -59,7 +59,7 @@ class Setting:
         return min(_REPORTED, self.dev)
 
 
-class Outcome(NamedTuple):
+class Compilation(NamedTuple):
     """How a compile went.
 
     Attributes:
@@ -89,10 +89,10 @@ def estimated_calls(step: str, examples: Examples, setting: Setting) -> int:
     dev = len(examples.inputs["dev"][: setting.dev])
     train = len(examples.inputs["train"][: setting.train])
     measured = dev + 2 * (train + len(examples.inputs["test"][: setting.test]))
-    return setting.budget + measured * (2 if step in ANSWERED else 1)
+    return setting.budget + measured * (2 if COMPILABLE[step].asks_model else 1)
 
 
-def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Setting) -> Outcome:
+def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Setting) -> Compilation:
     """Compile a step and return the best candidate on dev rows.
 
     Raises:
@@ -104,18 +104,19 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
     train, dev = examples.inputs["train"][:TRAIN], examples.inputs["dev"][: setting.dev]
     test, demos = examples.inputs["test"][: setting.test], examples.demos["train"]
     refuse_test_examples([*train, *dev, *demos])
-    check_task(strategy, step, demos=bool(demos), teacher=setting.teacher is not None)
+    strategy.check(step, demos=bool(demos), teacher=setting.teacher is not None)
     if not dev or not test:
         raise StrategyError(f"the labels hold {len(dev)} dev and {len(test)} test examples for {step}; add some.")
-    ledger = Ledger(METRICS[step], setting.judges, setting.on_call)
-    start = STEPS[step].predictor(setting.demos.get(step, ()))
+    compiling = COMPILABLE[step]
+    ledger = Ledger(compiling.metric, setting.judges, setting.on_call)
+    start = compiling.step.predictor(setting.demos.get(step, ()))
     student: GeneratorStep | CriticStep
-    if step in DECIDED:
+    if compiling.step.decides:
         student = CriticStep(start, ledger, setting.critic)
     else:
         student = GeneratorStep(start, ledger, setting.adapter)
     task = Task(
-        step=step,
+        compiling=compiling,
         student=student,
         ledger=ledger,
         demos=demos,
@@ -145,13 +146,13 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
             unseen = [example for rows in parts.values() for example in rows if example.id not in candidate.scores]
             task.evaluate(program, unseen)
     predictor = _finished(best.state, start)
-    return Outcome(
+    return Compilation(
         predictor=predictor,
         chosen=best.number,
         tried=[_told(candidate, dev) for candidate in ledger.candidates],
         measures={
-            "before": _measures(before, parts, step),
-            "after": _measures(best, parts, step),
+            "before": _measures(before, parts, decides=compiling.step.decides),
+            "after": _measures(best, parts, decides=compiling.step.decides),
             "gain": {name: mean_gain(_values(before, rows), _values(best, rows)) for name, rows in parts.items()},
         },
         calls=ledger.calls,
@@ -229,11 +230,13 @@ def _values(candidate: Candidate, rows: Sequence[dspy.Example]) -> list[float]:
     return [candidate.scores[example.id].value for example in rows]
 
 
-def _measures(candidate: Candidate, parts: Mapping[str, Sequence[dspy.Example]], step: str) -> dict[str, Interval]:
+def _measures(
+    candidate: Candidate, parts: Mapping[str, Sequence[dspy.Example]], *, decides: bool
+) -> dict[str, Interval]:
     found = {}
     for name, rows in parts.items():
         found[name] = mean(_values(candidate, rows))
-        if step in DECIDED:
+        if decides:
             good = [bool(example.fit) for example in rows]
             probability = [candidate.outputs[example.id]["probability"] for example in rows]
             found[f"{name}_auc"] = bootstrap(area_under_roc, good, probability)

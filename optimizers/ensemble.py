@@ -10,7 +10,6 @@ from optimizers.labels import QuestionLabel
 from programs.critics.ensemble import Blend, log_odds
 from programs.evidence import plain
 
-STRATEGY = "fit-ensemble"
 ASKED = "answerable"
 FLOOR = 0.2
 _FOLDS = 5

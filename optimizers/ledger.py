@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import dspy
 
-from optimizers.metrics import Judges, Metric, Scored
+from optimizers.steps.base import Judges, Metric, Scored
 from programs.errors import Stopped
 
 State = dict[str, Any]

@@ -61,14 +61,14 @@ def compile_steps(
     Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best so far, and the same command
     goes on without paying for a call twice.
     """
-    from optimizers.examples import STEPS
+    from optimizers.steps import COMPILABLE
     from optimizers.strategies import STRATEGIES
 
     if optimizer not in STRATEGIES:
         raise InputError(f"--optimizer {optimizer}: no such strategy; choose one of {', '.join(STRATEGIES)}.")
     for step in steps:
-        if step not in (*STEPS, _ALL):
-            raise InputError(f"{step}: no such step to compile; choose of {', '.join(STEPS)} or {_ALL}.")
+        if step not in (*COMPILABLE, _ALL):
+            raise InputError(f"{step}: no such step to compile; choose of {', '.join(COMPILABLE)} or {_ALL}.")
     for file in labels or ():
         if not file.is_file():
             raise InputError(f"--labels {file}: no such file.")
@@ -90,13 +90,13 @@ def _heads(
     steps: list[str], labels: list[Path], target_precision: float | None, embedder: str, seed: int, out: Path
 ) -> "Iterable[tuple[CompileReport, Path]]":
     from groundset.compiling import compile_heads
-    from optimizers.strategies import STRATEGIES, check_task, steps_of
+    from optimizers.strategies import STRATEGIES
 
     strategy = STRATEGIES["fit-head"]
     for step in steps:
-        check_task(strategy, step, demos=False, teacher=False)
+        strategy.check(step, demos=False, teacher=False)
     return compile_heads(
-        steps or steps_of(strategy, ()),
+        steps or strategy.steps_of(()),
         labels,
         embedder=embedder,
         target_precision=target_precision,
@@ -111,10 +111,10 @@ def _ensemble(
 ) -> "Iterator[tuple[CompileReport, Path]]":
     from groundset.compiling import compile_ensemble
     from groundset.models.servers import check_server
-    from optimizers.strategies import STRATEGIES, check_task
+    from optimizers.strategies import STRATEGIES
 
     for step in steps:
-        check_task(STRATEGIES["fit-ensemble"], step, demos=True, teacher=False)
+        STRATEGIES["fit-ensemble"].check(step, demos=True, teacher=False)
     check_server(lm)
     with _progress() as told:
         yield compile_ensemble(lm, labels, embedder=embedder, target_precision=target_precision, out=out, listener=told)

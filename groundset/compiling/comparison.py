@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from optimizers.fit_critic import measure
 from optimizers.labels import Label, Split
 from optimizers.measures import Interval, mean, mean_gain
-from optimizers.metrics import decision_value
+from optimizers.steps.worth import decision_value
 from programs.deciding import OVERALL
 
 

@@ -17,11 +17,12 @@ from groundset.compiling.record import environment, write_report
 from groundset.compiling.steps import Listener
 from groundset.retrieval.embedder import load_embedder
 from groundset.runtime.lms import LanguageModel, open_lm
-from optimizers.ensemble import ASKED, FLOOR, STRATEGY, demos_of, fit_blend, held_out
+from optimizers.ensemble import ASKED, FLOOR, demos_of, fit_blend, held_out
 from optimizers.fit_critic import thinned, thresholds_of
 from optimizers.labels import QuestionLabel, Split, hashes_of, read_labels, refuse_test_rows, splits_of
 from optimizers.measures import area_under_roc, paired_gain, recorded
 from optimizers.report import CompileReport
+from optimizers.strategies.fit_ensemble import STRATEGY
 from optimizers.thresholds import lowest_threshold, precision_curve
 from programs.critics import Critic, open_critics
 from programs.critics.logprobs import LogprobCritic
@@ -124,7 +125,7 @@ def compile_ensemble(
         step=STEP,
         model=named[0],
         model_sha256=named[1],
-        optimizer=STRATEGY,
+        optimizer=STRATEGY.name,
         signature=signature_hash(judge.signature),
         dspy=dspy_version(),
         predictor=predictor,
@@ -141,7 +142,7 @@ def compile_ensemble(
             "measures": recorded(measures),
         },
     )
-    parameters = {"optimizer": STRATEGY, "embedder": embedder, "target_precision": target, **environment(state)}
+    parameters = {"optimizer": STRATEGY.name, "embedder": embedder, "target_precision": target, **environment(state)}
     figures["calls"] = sum(state.record["asked"].values())
     report = CompileReport(state=state, measures=measures, rows=told, parameters=parameters, figures=figures)
     return report, write_report(report, out)

@@ -8,9 +8,10 @@ from groundset.compiling.comparison import Verdicts, compare, verdicts
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
 from groundset.retrieval.embedder import load_embedder
-from optimizers.compile_head import STRATEGY, CompiledHead, compile_head
+from optimizers.compile_head import CompiledHead, compile_head
 from optimizers.labels import SPLITS, Split, read_all
 from optimizers.report import CompileReport
+from optimizers.strategies.fit_head import STRATEGY
 from programs.critics import open_critics
 from programs.judging import judge_chunks, judge_questions
 
@@ -51,7 +52,7 @@ def compile_heads(
             on_progress=on_progress,
         )
         on_progress("Measuring the critic that is set by hand on the same rows")
-        asked = {"optimizer": STRATEGY, "embedder": embedder, "target_precision": target, "seed": seed}
+        asked = {"optimizer": STRATEGY.name, "embedder": embedder, "target_precision": target, "seed": seed}
         reports.append(_report(step, compiled, encoder, {**asked, **environment(compiled.state)}))
     return [(report, write_report(report, out)) for report in reports]
 

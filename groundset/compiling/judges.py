@@ -10,7 +10,7 @@ from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runtime.lms import LanguageModel
-from optimizers.metrics import Judges
+from optimizers.steps.base import Judges
 from programs.critics import open_critics
 from programs.deciding import decide
 from programs.errors import InputError

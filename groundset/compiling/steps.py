@@ -22,17 +22,17 @@ from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import Parser, load_parser
-from optimizers.compile_step import DEV, TEST, Outcome, Setting, compile_step, estimated_calls
-from optimizers.examples import STEPS, Examples, examples_of
+from optimizers.compile_step import DEV, TEST, Compilation, Setting, compile_step, estimated_calls
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.measures import recorded
 from optimizers.report import CompileReport
-from optimizers.strategies import STRATEGIES, check_task, steps_of
+from optimizers.steps import COMPILABLE
+from optimizers.steps.examples import Examples, examples_of
+from optimizers.strategies import STRATEGIES
 from programs.critics.logprobs import LogprobCritic
 from programs.critics.states import CompiledState, dspy_version, signature_hash
 from programs.deciding import OVERALL
 from programs.errors import GroundsetError
-from programs.steps import STEPS as _STEPS
 from programs.steps.demos import read_demos
 
 _PARSER = "en-core-web-sm"  # as runs have it by default
@@ -144,7 +144,7 @@ class Compiler:
 
     def steps_of(self, optimizer: str) -> list[str]:
         """Return the steps that a strategy can compile with these labels."""
-        return steps_of(STRATEGIES[optimizer], [step for step in STEPS if self._examples(step, 0).demos["train"]])
+        return STRATEGIES[optimizer].steps_of([step for step in COMPILABLE if self._examples(step, 0).demos["train"]])
 
     def check(self, step: str, optimizer: str) -> None:
         """Raise if a strategy lacks what it needs for a step.
@@ -153,7 +153,7 @@ class Compiler:
             StrategyError: names what is missing.
         """
         demos = bool(self._examples(step, 0).demos["train"])
-        check_task(STRATEGIES[optimizer], step, demos=demos, teacher=self._names[1] is not None)
+        STRATEGIES[optimizer].check(step, demos=demos, teacher=self._names[1] is not None)
 
     def compile(
         self, step: str, optimizer: str, wish: Wish, listener: Listener, *, verbose: bool = False
@@ -185,14 +185,14 @@ class Compiler:
         before = self._model.usage()
         try:
             with _quiet(verbose), dspy.context(lm=self._model.lm):
-                outcome = compile_step(step, STRATEGIES[optimizer], examples, setting)
+                compiled = compile_step(step, STRATEGIES[optimizer], examples, setting)
         except GroundsetError:
             raise
         except Exception as error:
             told = fatal_error(error) or GroundsetError(f"compiling {step} failed: {type(error).__name__}: {error}")
             raise told from error
         used = {key: value - before[key] for key, value in self._model.usage().items()}
-        report = self._report(step, optimizer, wish, examples, outcome, used)
+        report = self._report(step, optimizer, wish, examples, compiled, used)
         return report, write_report(report, wish.out)
 
     @cached_property
@@ -201,7 +201,9 @@ class Compiler:
 
     def _examples(self, step: str, seed: int) -> Examples:
         if (step, seed) not in self._made:
-            self._made[step, seed] = examples_of(step, self._chunks, self._questions, seed=seed, parse=self._parser)
+            self._made[step, seed] = examples_of(
+                COMPILABLE[step], self._chunks, self._questions, seed=seed, parse=self._parser
+            )
         return self._made[step, seed]
 
     def _report(
@@ -210,7 +212,7 @@ class Compiler:
         optimizer: str,
         wish: Wish,
         examples: Examples,
-        outcome: Outcome,
+        compiled: Compilation,
         used: dict[str, float],
     ) -> CompileReport:
         record = {
@@ -218,24 +220,24 @@ class Compiler:
             "rows": {split: len(rows) for split, rows in examples.inputs.items()},
             "seed": wish.seed,
             "budget": wish.budget,
-            "calls": outcome.calls,
-            "candidates": len(outcome.tried),
-            "chosen": outcome.chosen,
+            "calls": compiled.calls,
+            "candidates": len(compiled.tried),
+            "chosen": compiled.chosen,
             "teacher": self._teacher.name if self._teacher else None,
             "versions": {name: metadata.version(name) for name in _LIBRARIES},
-            "measures": recorded(outcome.measures),
+            "measures": recorded(compiled.measures),
         }
         strategy = STRATEGIES[optimizer]
-        threshold = outcome.predictor.get("fields", {}).get(OVERALL, {}).get("threshold")
+        threshold = compiled.predictor.get("fields", {}).get(OVERALL, {}).get("threshold")
         state = CompiledState(
             step=step,
             model=self._model.name,
             model_sha256=self._model.sha256,
             optimizer=optimizer,
-            signature=signature_hash(_STEPS[step].signature),
+            signature=signature_hash(COMPILABLE[step].step.signature),
             dspy=dspy_version(),
-            predictor=outcome.predictor,
-            nearest=strategy.nearest or None if outcome.chosen else None,
+            predictor=compiled.predictor,
+            nearest=strategy.nearest or None if compiled.chosen else None,
             threshold=threshold,
             record=record,
         )
@@ -247,13 +249,13 @@ class Compiler:
         }
         return CompileReport(
             state=state,
-            measures=outcome.measures,
-            rows=outcome.rows,
-            candidates=outcome.tried,
-            prompt=outcome.prompt,
+            measures=compiled.measures,
+            rows=compiled.rows,
+            candidates=compiled.tried,
+            prompt=compiled.prompt,
             parameters={**asked, **environment(state)},
-            figures={**used, "calls": outcome.calls},
-            ending=outcome.ending,
+            figures={**used, "calls": compiled.calls},
+            ending=compiled.ending,
         )
 
 

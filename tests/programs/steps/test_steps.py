@@ -5,7 +5,6 @@ import pkgutil
 import signatures
 from groundset.data_files import data_path
 from programs import steps
-from programs.evolved import Evolved
 from programs.steps import STEPS
 from programs.steps.demos import Demos
 
@@ -26,11 +25,6 @@ def test_demos_are_named_as_steps_and_every_step_that_writes_has_some(demos: Dem
     files = {file.stem for file in data_path("demos").iterdir()}
     assert files == set(demos) == {name for name, step in STEPS.items() if not step.decides}
     assert all(demos.values())
-
-
-def test_every_step_is_an_attribute_of_the_recipe() -> None:
-    recipe = Evolved(critic=None, retriever=None)  # type: ignore[arg-type]
-    assert {name for name, _ in recipe.named_predictors()} == set(STEPS)
 
 
 def test_predictors_are_fresh_and_run_in_the_limits_of_their_step() -> None:

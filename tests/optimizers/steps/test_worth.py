@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import dspy
 import pytest
 
-from optimizers.metrics import METRICS, Judges
+from optimizers.steps import COMPILABLE
+from optimizers.steps.base import Judges
 from programs.deciding import Decision
 from programs.types import Focus
 
@@ -43,7 +44,7 @@ def about_kolb(**fields: object) -> dspy.Example:
     ],
 )
 def test_keyphrases_are_counted_that_stand_in_the_passage(phrases: list[str], value: float, told: str) -> None:
-    scored = METRICS["keyphrases"](example(), SimpleNamespace(keyphrases=phrases), judges())
+    scored = COMPILABLE["keyphrases"].metric(example(), SimpleNamespace(keyphrases=phrases), judges())
     assert scored.value == pytest.approx(value)
     assert told in scored.feedback
 
@@ -61,7 +62,7 @@ def test_keyphrases_are_counted_that_stand_in_the_passage(phrases: list[str], va
     ],
 )
 def test_a_question_is_worth_its_probability_by_rank(question: str, rank: int | None, value: float, told: str) -> None:
-    scored = METRICS["question"](about_kolb(), SimpleNamespace(question=question), judges(0.8, rank))
+    scored = COMPILABLE["question"].metric(about_kolb(), SimpleNamespace(question=question), judges(0.8, rank))
     assert scored.value == pytest.approx(value)
     assert told in scored.feedback
 
@@ -69,7 +70,7 @@ def test_a_question_is_worth_its_probability_by_rank(question: str, rank: int | 
 @pytest.mark.parametrize(("found", "value"), [("the engineer Maria Kolb", 0.8), ("1931", 0.4), ("not stated", 0.4)])
 def test_a_question_that_leads_to_another_answer_is_worth_half(found: str, value: float) -> None:
     output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
-    scored = METRICS["question"](about_kolb(), output, judges(found=found))
+    scored = COMPILABLE["question"].metric(about_kolb(), output, judges(found=found))
     assert scored.value == pytest.approx(value)
     assert (f"the model answers {found!r}, where 'Maria Kolb' was meant" in scored.feedback) is (value < 0.8)
 
@@ -78,7 +79,7 @@ def test_what_a_run_mends_is_measured_mended() -> None:
     opening = "Who led the work on the Lowen harbour bridge"
     focus = Focus(sentence=PASSAGE, answer="Maria Kolb", opening=opening, easy=True)
     output = SimpleNamespace(question=f"{opening} with Maria Kolb?")
-    scored = METRICS["question"](example(answer="Maria Kolb", focus=focus), output, judges())
+    scored = COMPILABLE["question"].metric(example(answer="Maria Kolb", focus=focus), output, judges())
     assert scored.value == pytest.approx(0.8)
 
 
@@ -89,18 +90,18 @@ def test_what_a_thing_is_may_be_answered_with_its_name() -> None:
     for defines, value in ((True, 0.8), (False, 0.4)):
         asked = example(answer=told, focus=focus.model_copy(update={"defines": defines}))
         found = judges(found="Lowen harbour")
-        assert METRICS["question"](asked, output, found).value == pytest.approx(value)
+        assert COMPILABLE["question"].metric(asked, output, found).value == pytest.approx(value)
 
 
 def test_the_model_is_not_asked_what_is_worth_nothing_anyway() -> None:
     silent = judges()._replace(answer=lambda *asked: pytest.fail("asked"))
     for question in ("The engineer", "What did Maria Kolb lead?", "In which year was the Lowen harbour bridge opened?"):
-        assert METRICS["question"](about_kolb(), SimpleNamespace(question=question), silent).value == 0
+        assert COMPILABLE["question"].metric(about_kolb(), SimpleNamespace(question=question), silent).value == 0
 
 
 def test_the_feedback_names_the_words_that_break_a_rule() -> None:
     output = SimpleNamespace(question="Who is mentioned in the passage?")
-    scored = METRICS["question"](about_kolb(), output, judges(0.1, weakest="independent"))
+    scored = COMPILABLE["question"].metric(about_kolb(), output, judges(0.1, weakest="independent"))
     assert scored.value == pytest.approx(0.1)
     assert "'is mentioned'" in scored.feedback
     assert "name the subject" in scored.feedback
@@ -108,9 +109,9 @@ def test_the_feedback_names_the_words_that_break_a_rule() -> None:
 
 def test_a_rewrite_must_change_the_question() -> None:
     asked = about_kolb(question="Who led it?")
-    assert METRICS["rewrite"](asked, SimpleNamespace(better_question="Who led it?"), judges()).value == 0
+    assert COMPILABLE["rewrite"].metric(asked, SimpleNamespace(better_question="Who led it?"), judges()).value == 0
     better = SimpleNamespace(better_question="Who led the work on the Lowen harbour bridge?")
-    assert METRICS["rewrite"](asked, better, judges()).value == pytest.approx(0.8)
+    assert COMPILABLE["rewrite"].metric(asked, better, judges()).value == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_a_rewrite_must_change_the_question() -> None:
 )
 def test_a_condition_keeps_condition_and_question(written: str, value: float, told: str) -> None:
     asked = example(condition="after nine years of work", question="Who opened the Lowen harbour bridge?")
-    scored = METRICS["conditional"](asked, SimpleNamespace(conditional_question=written), judges())
+    scored = COMPILABLE["conditional"].metric(asked, SimpleNamespace(conditional_question=written), judges())
     assert scored.value == pytest.approx(value)
     assert told in scored.feedback
 
@@ -138,7 +139,7 @@ def test_a_condition_keeps_condition_and_question(written: str, value: float, to
 )
 def test_a_short_form_is_shorter_and_keeps_what_is_asked(written: str, value: float, told: str) -> None:
     asked = example(question="Which engineer was it that built the Lowen harbour bridge?")
-    scored = METRICS["compress"](asked, SimpleNamespace(short_question=written), judges())
+    scored = COMPILABLE["compress"].metric(asked, SimpleNamespace(short_question=written), judges())
     assert scored.value == pytest.approx(value)
     assert told in scored.feedback
 
@@ -146,7 +147,7 @@ def test_a_short_form_is_shorter_and_keeps_what_is_asked(written: str, value: fl
 @pytest.mark.parametrize(("kind", "value"), [("bridge", 1.0), ("ferry", 0.5), ("Lowen 1931!", 0.0), ("", 0.0)])
 def test_a_kind_is_usable_and_named_in_the_passage(kind: str, value: float) -> None:
     asked = example(name="Lowen harbour bridge", fact=PASSAGE)
-    assert METRICS["reasoning"](asked, SimpleNamespace(kind=kind), judges()).value == value
+    assert COMPILABLE["reasoning"].metric(asked, SimpleNamespace(kind=kind), judges()).value == value
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,9 @@ def test_a_kind_is_usable_and_named_in_the_passage(kind: str, value: float) -> N
     ],
 )
 def test_an_answer_is_worth_its_f1_with_the_label(label: str, found: str, value: float) -> None:
-    scored = METRICS["answer"](example(question="Who?", answer=label), SimpleNamespace(answer=found), judges())
+    scored = COMPILABLE["answer"].metric(
+        example(question="Who?", answer=label), SimpleNamespace(answer=found), judges()
+    )
     assert scored.value == pytest.approx(value)
 
 
@@ -170,6 +173,6 @@ def test_an_answer_is_worth_its_f1_with_the_label(label: str, found: str, value:
 )
 def test_a_decision_is_worth_its_verdict_and_its_probability(label: bool, verdict: bool, value: float) -> None:
     asked = dspy.Example(fit=label, explanation="Names its subject.")
-    scored = METRICS["judge"](asked, SimpleNamespace(fit=verdict, probability=0.7), judges())
+    scored = COMPILABLE["judge"].metric(asked, SimpleNamespace(fit=verdict, probability=0.7), judges())
     assert scored.value == pytest.approx(value)
     assert ("Names its subject." in scored.feedback) is (label is not verdict)

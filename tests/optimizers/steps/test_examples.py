@@ -4,8 +4,10 @@ import pytest
 
 from groundset.compiling.labels import label_files
 from groundset.runtime.parser import load_parser
-from optimizers.examples import NOT_STATED, STEPS, Examples, examples_of
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
+from optimizers.steps import COMPILABLE
+from optimizers.steps.answer import NOT_STATED
+from optimizers.steps.examples import Examples, examples_of
 
 SPLITS = ("train", "dev", "test")
 
@@ -17,7 +19,9 @@ def examples() -> dict[str, Examples]:
     parse = load_parser("en-core-web-sm")
     # Descriptions of names and openings need a parser; the other steps are quicker without.
     parsers = {"reasoning": parse, "question": parse}
-    return {step: examples_of(step, chunks, questions, seed=3, parse=parsers.get(step)) for step in STEPS}
+    return {
+        step: examples_of(row, chunks, questions, seed=3, parse=parsers.get(step)) for step, row in COMPILABLE.items()
+    }
 
 
 def test_every_step_has_examples_in_each_split_and_keeps_documents_apart(examples: dict[str, Examples]) -> None:

@@ -1,0 +1,10 @@
+"""The steps that can be compiled: one file each with its examples, its metric and its pool of instructions."""
+
+from collections.abc import Mapping
+
+from optimizers.steps import answer, chunk, compress, conditional, judge, keyphrases, question, reasoning, rewrite
+from optimizers.steps.base import Compiling
+
+_MODULES = (keyphrases, question, reasoning, conditional, compress, rewrite, answer, chunk, judge)
+
+COMPILABLE: Mapping[str, Compiling] = {module.COMPILING.step.name: module.COMPILING for module in _MODULES}

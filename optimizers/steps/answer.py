@@ -1,0 +1,72 @@
+"""Compiling the step ``answer``: labelled questions, and answers that agree with the label."""
+
+from typing import Any
+
+import dspy
+
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import balanced, example_row, placed
+from optimizers.steps.worth import STRAY
+from programs.evidence import agreement, plain
+from programs.steps.answer import STEP, is_stated, tidy_answer
+from programs.words import has_words
+
+NOT_STATED = "not stated"
+# Few, because whoever always says "not stated" would else beat a model that answers: a step compiled on equal parts
+# did so in a run, and refused 25 good questions of 25.
+_UNANSWERABLE = 0.2
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return questions with their correct answer, and some that the passage does not answer."""
+    rows: Rows = []
+    for label in source.questions:
+        passage = plain(label.passage)
+        correct = label.good and label.answer is not None and label.answer.label == "correct"
+        if correct or label.reason == "unanswerable":
+            told = label.answer.text if correct and label.answer else NOT_STATED
+            asked = {**placed(label, passage), "question": label.question}
+            rows.append(example_row(label, passage, asked, answer=told))
+    kept = balanced(rows, lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
+    return kept, kept
+
+
+def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the token F1 with the label, halved if the words do not stand in the passage.
+
+    Where the label says that the passage does not answer the question: 1 for saying so, 0 for an answer.
+    """
+    del judges
+    found = tidy_answer(output.answer, example.question)
+    if not is_stated(example.answer):
+        stated = is_stated(found)
+        return Scored(0.0, f"The passage does not say it, yet the answer is {found!r}.") if stated else Scored(1.0, "")
+    if not is_stated(found):
+        return Scored(0.0, f"The passage answers it: {example.answer!r}.")
+    value, told = agreement(found, example.answer), ""
+    if value < 1:
+        told = f"The answer is {example.answer!r}, not {found!r}."
+    if not has_words(example.passage, found):
+        value, told = value * STRAY, f"{told} Copy the words of the passage.".strip()
+    return Scored(value, told)
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"does not say",
+        "Answer only with words that the passage itself uses for exactly this question. If it asks for anything "
+        'the passage does not tell, write "not stated".',
+    ),
+    Instruction(
+        r"answers it",
+        "The passage usually holds the answer: find the sentence that speaks of what the question asks and copy "
+        'the words that answer it. Write "not stated" only if there is no such sentence.',
+    ),
+    Instruction(
+        r"Copy the words|not '",
+        "Copy the shortest words of the passage that answer the question: a name, a date, an amount, a phrase. No "
+        'sentence. Write "not stated" if the passage does not say.',
+    ),
+)
+
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS)

@@ -1,0 +1,81 @@
+"""What compiling needs of a step: one row each, and the types that the rows speak in."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import dspy
+
+from optimizers.labels import ChunkLabel, QuestionLabel, Split
+from programs.deciding import Decision
+from programs.steps.base import Step
+from programs.types import Focus, Parse
+
+Row = tuple[Split, dspy.Example]
+Rows = list[Row]
+
+
+class Source(NamedTuple):
+    """What examples are made from.
+
+    Attributes:
+        chunks, questions: labelled rows of all splits.
+        parse: what runs read syntax with.
+        foci: the foci of a passage, given its topic.
+    """
+
+    chunks: Sequence[ChunkLabel]
+    questions: Sequence[QuestionLabel]
+    parse: Parse | None
+    foci: Callable[[str, str], list[Focus]]
+
+
+class Scored(NamedTuple):
+    """The value of an output and what to do better; ``feedback`` is empty for a perfect one."""
+
+    value: float
+    feedback: str
+
+
+class Judges(NamedTuple):
+    """Who is asked about an output.
+
+    Attributes:
+        judge: decides on a question, given its passage and itself.
+        rank: the rank of a passage in a search for the question among all passages; None where it is not found.
+        answer: what the model that is compiled for finds, given topic, passage and question.
+    """
+
+    judge: Callable[[str, str], Decision]
+    rank: Callable[[str, str], int | None]
+    answer: Callable[[str, str, str], str]
+
+
+Metric = Callable[[dspy.Example, Any, Judges], Scored]
+
+
+class Instruction(NamedTuple):
+    """An instruction in our own words, and a pattern of the feedback that calls for it."""
+
+    fault: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Compiling:
+    """One row of the table of steps that can be compiled.
+
+    Attributes:
+        step: the step.
+        examples: makes of labels the rows that have outputs, to be shown, and those to try on, which need none.
+        metric: what an output is worth, from 0 (useless) to 1, with a sentence that names the rule which was broken
+            and the words that broke it.
+        instructions: the pool of instructions, each against one kind of fault.
+        asks_model: whether the metric asks the model once more for each question that is any good.
+    """
+
+    step: Step
+    examples: Callable[[Source], tuple[Rows, Rows]]
+    metric: Metric
+    instructions: tuple[Instruction, ...]
+    asks_model: bool = False

@@ -1,0 +1,29 @@
+"""Compiling the step ``chunk``: labelled chunks, and decisions that agree with the label."""
+
+from optimizers.steps.base import Compiling, Instruction, Rows, Source
+from optimizers.steps.examples import balanced, example_row, placed
+from optimizers.steps.worth import decision_worth
+from programs.evidence import plain
+from programs.steps.chunk import STEP
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return as many good chunks as bad ones."""
+    rows = [
+        example_row(label, plain(label.text), placed(label, plain(label.text)), fit=label.good)
+        for label in source.chunks
+    ]
+    kept = balanced(rows, lambda example: example.fit)
+    return kept, kept
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"bad",
+        "A reader sees only this passage. Is it running text with facts, about things that it names? Lists of "
+        "sources, menus, captions and torn-off fragments are not fit.",
+    ),
+    Instruction(r"good", "Would this passage alone let somebody write a quiz question with one clear answer?"),
+)
+
+COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS)

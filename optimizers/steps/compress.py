@@ -1,0 +1,50 @@
+"""Compiling the step ``compress``: long questions, and shorter ones that still ask the same."""
+
+from typing import Any
+
+import dspy
+
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import example_row
+from optimizers.steps.worth import question_worth
+from programs.evidence import lost_words, plain
+from programs.steps.compress import SHORT_WORDS, STEP
+from programs.steps.question import tidy_question
+from programs.words import tokens
+
+_LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below the limit are shortened too
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return the long ones among the good questions."""
+    long = [label for label in source.questions if label.good and len(tokens(label.question)) > _LONG]
+    return [], [example_row(label, plain(label.passage), {"question": label.question}) for label in long]
+
+
+def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the critic's probability that the question is good; 0 if it is no shorter or lost what it asks."""
+    written = tidy_question(output.short_question)
+    if len(written) >= len(example.question):
+        return Scored(0.0, "It is no shorter than the question that was given.")
+    if lost := lost_words(example.question, written, example.language):
+        return Scored(0.0, f"It lost what the question asks: {', '.join(lost)}.")
+    return question_worth(example, written, judges)
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"no shorter",
+        "Say the question in at most twelve words. Drop what the asker need not say; keep names and numbers.",
+    ),
+    Instruction(
+        r"lost",
+        "Shorten the question a little: leave out filler such as was it that, in order to, of the following. Keep "
+        "every name, number and condition as it stands.",
+    ),
+    Instruction(
+        r"well formed|well-formed",
+        "Write the question as a person would type it into a search box, short and correct.",
+    ),
+)
+
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS)

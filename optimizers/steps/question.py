@@ -1,0 +1,83 @@
+"""Compiling the step ``question``: facts of good chunks, and questions that lead to the answer that was meant."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dspy
+
+from optimizers.labels import ChunkLabel, QuestionLabel
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import answered, example_row, good_chunks
+from optimizers.steps.worth import meant_question_worth
+from programs.language import language_of
+from programs.steps.question import STEP, seed_question
+from programs.types import Focus
+
+
+def _as_asked(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
+    """Yield good questions with the focus that a run would ask them about, with the opening that it would hand over.
+
+    Those that it would not ask are left out where there is a parser for their language: their openings are others.
+    """
+    for label, passage, focus in answered(source):
+        if source.parse is None or not source.parse.reads(language_of(passage)):
+            yield label, passage, focus
+            continue
+        foci = source.foci(passage, label.topic)
+        asked = [each for each in foci if each.answer == focus.answer and label.question.startswith(each.opening)]
+        if asked:
+            yield label, passage, asked[0]
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return labelled questions as a run would ask them, and what is easy to ask about good chunks."""
+
+    def asked(label: ChunkLabel | QuestionLabel, focus: Focus) -> dict[str, str]:
+        return {"topic": label.topic, "fact": focus.fact, "answer": focus.answer, "opening": focus.opening}
+
+    demos = [
+        example_row(label, passage, asked(label, focus), focus=focus, question=label.question)
+        for label, passage, focus in _as_asked(source)
+    ]
+    inputs = [
+        example_row(label, passage, asked(label, focus), focus=focus, number=number)
+        for label, passage, foci in good_chunks(source)
+        for number, focus in enumerate([focus for focus in foci if focus.easy] or foci[:1])
+    ]
+    return demos, inputs
+
+
+def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return what the question that a run makes of the output is worth for its answer."""
+    return meant_question_worth(example, seed_question(output.question, example.focus), judges)
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"name the subject|pronoun|names nothing|points at",
+        "Write one question whose answer is exactly the given answer. Take the subject's full name from the topic "
+        "or the fact. Never write it, he, she, they, this passage or this text.",
+    ),
+    Instruction(
+        r"well formed|well-formed|question word|no question",
+        "Write one short, correct question that opens with a question word. Its answer is exactly the given "
+        "answer, and it names its subject in full.",
+    ),
+    Instruction(
+        r"gives its answer away",
+        "Hide the given answer and ask for it. The question names everything else that the fact says, so that "
+        "only the answer is missing.",
+    ),
+    Instruction(
+        r"another kind",
+        "Look at the answer first: ask who for a person, when or in which year for a time, where for a place, how "
+        "many or how much for an amount, what or which for anything else. Name the subject in full.",
+    ),
+    Instruction(
+        r"Searching",
+        "Write a quiz question that can have only one answer, the given one. Name the subject in full and one more "
+        "detail of the fact that belongs to nothing else.",
+    ),
+)
+
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, asks_model=True)

@@ -1,0 +1,60 @@
+"""The strategy ``gepa``: instructions that evolve, written by a second model or drawn from our own pool.
+
+A small model cannot reflect on its own prompt. So where no larger one is named, GEPA is given instructions that were
+written beforehand, each against one kind of fault, and the faults that the metric found decide which comes next.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from optimizers.steps.base import Instruction
+from optimizers.strategies.base import Strategy, Task
+
+
+class PoolProposer:
+    """GEPA's instruction proposer over a pool: the next instruction against the fault that was found most."""
+
+    def __init__(self, pool: Sequence[Instruction]) -> None:
+        """Draw from a step's pool, each instruction once."""
+        self._left = list(pool)
+
+    def __call__(
+        self,
+        candidate: dict[str, str],
+        reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
+        components_to_update: Sequence[str],
+    ) -> dict[str, str]:
+        """Return a new instruction for each component; the present one once the pool is empty."""
+        proposed = {}
+        for component in components_to_update:
+            told = [str(row.get("Feedback", "")) for row in reflective_dataset.get(component, ())]
+            proposed[component] = self._next(told) or candidate[component]
+        return proposed
+
+    def _next(self, feedback: Sequence[str]) -> str | None:
+        if not self._left:
+            return None
+        counts = [sum(bool(re.search(each.fault, told)) for told in feedback) for each in self._left]
+        return self._left.pop(counts.index(max(counts))).text
+
+
+def run(task: Task) -> None:
+    """Drive DSPy's GEPA."""
+    drawn = task.teacher is None
+    optimizer = dspy.GEPA(
+        metric=task.ledger.metric,
+        max_metric_calls=task.budget,
+        reflection_minibatch_size=4,
+        reflection_lm=task.teacher,
+        instruction_proposer=PoolProposer(task.compiling.instructions) if drawn else None,
+        use_merge=False,
+        num_threads=1,
+        seed=task.seed,
+    )
+    optimizer.compile(task.student, trainset=list(task.train), valset=list(task.dev))
+
+
+STRATEGY = Strategy("gepa", ("lm",), "any model with our own instructions; better with a second model", run)

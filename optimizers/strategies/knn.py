@@ -1,0 +1,24 @@
+"""The strategy ``knn``: a pool of labelled demos, of which each call takes those nearest to its input."""
+
+import random
+
+from optimizers.step import GeneratorStep
+from optimizers.strategies.base import Strategy, Task
+from programs.nearest import Nearest
+
+_POOL = 32
+_NEAREST = 4
+
+
+def run(task: Task) -> None:
+    """Give the step the pool and evaluate it."""
+    copied = task.copy()
+    if isinstance(copied, GeneratorStep):  # which it is, or the step would have been refused
+        copied.select = Nearest(_NEAREST, task.encode)
+    rows = list(task.demos)
+    random.Random(task.seed).shuffle(rows)
+    copied.predict.demos = rows[:_POOL]
+    task.evaluate(copied)
+
+
+STRATEGY = Strategy("knn", ("lm", "demos"), "servers that are quick to read prompts", run, "writing", _NEAREST)

@@ -1,0 +1,32 @@
+"""The strategy ``mipro``: instructions that a second model writes, searched together with demos."""
+
+import dspy
+
+from optimizers.strategies.base import BOOTSTRAPPED, DEMOS, GOOD_ENOUGH, Strategy, Task
+
+
+def run(task: Task) -> None:
+    """Drive DSPy's MIPROv2."""
+    optimizer = dspy.MIPROv2(
+        metric=task.ledger.metric,
+        prompt_model=task.teacher,
+        task_model=dspy.settings.lm,
+        auto=None,
+        num_candidates=max(2, min(6, task.rounds)),
+        max_bootstrapped_demos=BOOTSTRAPPED,
+        max_labeled_demos=DEMOS if task.demos else 0,
+        metric_threshold=GOOD_ENOUGH,
+        num_threads=1,
+        max_errors=1,
+        seed=task.seed,
+    )
+    optimizer.compile(
+        task.student,
+        trainset=list(task.demos or task.train),
+        valset=list(task.dev),
+        num_trials=max(2, task.rounds),
+        minibatch=False,
+    )
+
+
+STRATEGY = Strategy("mipro", ("lm", "teacher"), "with a second model of 7B or more that writes the instructions", run)

@@ -1,0 +1,28 @@
+"""The strategy ``random-search``: demos that the model itself wrote well enough, mixed with labelled ones."""
+
+import random
+
+import dspy
+
+from optimizers.strategies.base import BOOTSTRAPPED, DEMOS, GOOD_ENOUGH, Strategy, Task
+
+
+def run(task: Task) -> None:
+    """Drive DSPy's BootstrapFewShotWithRandomSearch."""
+    rows = list(task.demos or task.train)
+    random.Random(task.seed).shuffle(rows)
+    optimizer = dspy.BootstrapFewShotWithRandomSearch(
+        metric=task.ledger.metric,
+        teacher_settings={"lm": task.teacher} if task.teacher is not None else {},
+        metric_threshold=GOOD_ENOUGH,
+        max_bootstrapped_demos=BOOTSTRAPPED,
+        max_labeled_demos=DEMOS if task.demos else 0,
+        num_candidate_programs=task.rounds,
+        num_threads=1,
+        max_errors=1,
+    )
+    # Two of its own candidates are left out: no demos at all, and labelled ones alone, which `labeled` compares.
+    optimizer.compile(task.student, trainset=rows, valset=list(task.dev), restrict=range(-1, task.rounds))
+
+
+STRATEGY = Strategy("random-search", ("lm",), "models that write at least one good output in two", run)

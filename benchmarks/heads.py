@@ -30,7 +30,10 @@ from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities  # noq
 from optimizers.labels import ChunkLabel, Label, QuestionLabel, read_labels, splits_of  # noqa: E402
 from optimizers.measures import area_under_roc, bootstrap, paired_gain  # noqa: E402
 from programs.critics import Encoder  # noqa: E402
+from programs.languages import LANGUAGES  # noqa: E402
+from programs.languages.table import Languages  # noqa: E402
 
+_LANGUAGES = Languages(LANGUAGES)
 _EMBEDDER = "all-minilm-l6-v2"
 _SEED = 0
 Scores = npt.NDArray[np.float64]
@@ -79,7 +82,7 @@ def main() -> None:
     for step in arguments.steps.split(","):
         kind = ChunkLabel if step == "chunk" else QuestionLabel
         found: dict[Any, list[Any]] = splits_of(read_labels(kind, label_files(step, ())))
-        train, dev = (Split(found[name], rows_of(step, found[name], encoder)) for name in ("train", "dev"))
+        train, dev = (Split(found[name], rows_of(step, found[name], encoder, _LANGUAGES)) for name in ("train", "dev"))
         task = Task(step, train, dev, encoder)
         shipped = list(VARIANTS["shipped"](task))
         for name in arguments.variants.split(","):
@@ -137,7 +140,7 @@ def _swapped(task: Task) -> Scores:
             swap = {"passage": chance.choice(others), "label": "bad", "reason": "unanswerable"}
             added.append(label.model_copy(update=swap))
     labels = [*task.train.labels, *added]
-    return _linear(None, replace(task, train=Split(labels, rows_of(task.step, labels, task.encoder))))
+    return _linear(None, replace(task, train=Split(labels, rows_of(task.step, labels, task.encoder, _LANGUAGES))))
 
 
 def _encoder(task: Task) -> Scores:

@@ -17,21 +17,23 @@ from groundset import privacy
 from groundset.corpus import build_corpus, draw_order
 from groundset.data_files import data_path
 from groundset.runtime.lms import open_lm
-from programs.evidence import plain, sentences
-from programs.language import language_of
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from programs.steps import STEPS
 from programs.steps.demos import in_language, read_demos
+from programs.text import plain
 
 
 def inputs(docs: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the language and all inputs that any step needs, one sentence of a chunk after the other."""
+    """Yield the code of the language and all inputs that any step needs, one sentence of a chunk after the other."""
+    languages = Languages(LANGUAGES)
     for chunk in draw_order(build_corpus(docs).chunks, seed=0):
         passage = plain(chunk.text)
-        language = language_of(passage)
-        for sentence in sentences(passage, language):
+        language = languages.of(passage)
+        for sentence in language.sentences(passage):
             words = sentence.split()
             yield (
-                language,
+                language.code,
                 {
                     "topic": chunk.topic,
                     "passage": passage,

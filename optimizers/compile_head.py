@@ -11,6 +11,7 @@ from optimizers.measures import recorded
 from optimizers.strategies.fit_head import STRATEGY
 from programs.critics.base import Encoder
 from programs.critics.states import HEAD, CompiledState, dspy_version, signature_hash
+from programs.languages.table import Languages
 from programs.steps import STEPS
 
 _LIBRARIES = ("dspy", "numpy", "scikit-learn", "sentence-transformers")
@@ -28,6 +29,7 @@ def compile_head(
     step: str,
     files: Sequence[Path],
     encoder: Encoder,
+    languages: Languages,
     *,
     encoder_sha256: str,
     target_precision: float,
@@ -41,7 +43,9 @@ def compile_head(
         PromiseError: the labels do not support the precision.
     """
     splits: dict[Split, list[Any]] = splits_of(read_labels(ChunkLabel if step == "chunk" else QuestionLabel, files))
-    fitted = fit_critic(step, splits, encoder, target_precision=target_precision, seed=seed, on_progress=on_progress)
+    fitted = fit_critic(
+        step, splits, encoder, languages, target_precision=target_precision, seed=seed, on_progress=on_progress
+    )
     signature = STEPS[step].signature
     record: dict[str, Any] = {
         "labels": hashes_of(files),

@@ -4,8 +4,8 @@ import re
 
 from programs.deciding import Decision
 from programs.evidence import question_features
-from programs.language import language_of
-from programs.words import CONTEXT_REFERENCE, NUMBER, content_words, loose_pronouns, numbers
+from programs.languages.table import Languages
+from programs.text import NUMBER, numbers
 
 _GENERAL = {
     "independent": "A reader without the passage cannot tell what it is about: name the subject.",
@@ -14,16 +14,16 @@ _GENERAL = {
 }
 
 
-def diagnose(question: str, passage: str, decision: Decision) -> list[str]:
+def diagnose(question: str, passage: str, decision: Decision, languages: Languages) -> list[str]:
     """Return sentences that say what is wrong with a question, the critic's own objection last; none if it is good."""
     if decision.good:
         return []
-    language = language_of(passage)
-    features = question_features(question, passage)
+    language, asked_in = languages.of(passage), languages.of(question)
+    features = question_features(question, passage, language, asked_in)
     told = []
-    if reference := CONTEXT_REFERENCE.search(question):
+    if reference := language.context_reference.search(question) or asked_in.context_reference.search(question):
         told.append(f"It points at the text: {reference.group()!r}.")
-    if loose_pronouns(question, language):
+    if language.loose_pronouns(question):
         told.append("It has a pronoun without a name.")
     if features["generic"]:
         told.append("It names nothing that tells it from other questions.")
@@ -37,11 +37,11 @@ def diagnose(question: str, passage: str, decision: Decision) -> list[str]:
         told.append("It is not in the language of the passage.")
     if absent := numbers(question) - numbers(passage):
         told.append(f"The passage does not have the numbers {', '.join(sorted(absent))}.")
-    stated = set(content_words(passage, language))
+    stated = set(language.content_words(passage))
     foreign = [
         word
         for word in dict.fromkeys(re.findall(r"[^\W\d_][\w’'-]+", question))
-        if not NUMBER.match(word) and not set(content_words(word, language)) <= stated
+        if not NUMBER.match(word) and not set(language.content_words(word)) <= stated
     ]
     if len(foreign) > 2:
         told.append(f"The passage does not speak of {', '.join(foreign)}.")

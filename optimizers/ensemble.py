@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from optimizers.labels import QuestionLabel
 from programs.critics.ensemble import Blend, log_odds
-from programs.evidence import plain
+from programs.text import plain
 
 ASKED = "answerable"
 FLOOR = 0.2

@@ -18,6 +18,7 @@ from programs.critics.heads import CriticHeads
 from programs.critics.linear import LinearHead
 from programs.deciding import OVERALL
 from programs.errors import LabelError
+from programs.languages.table import Languages
 
 OPTIONS = {
     "chunk": FitOptions(strength=0.03, embedding=True, shapes=5),
@@ -46,6 +47,7 @@ def fit_critic(
     step: str,
     splits: Mapping[Split, Sequence[Label]],
     encoder: Encoder,
+    languages: Languages,
     *,
     target_precision: float,
     options: FitOptions | None = None,
@@ -58,6 +60,7 @@ def fit_critic(
         step: which of the two.
         splits: what to fit to (``train``), to choose the threshold on (``dev``) and to report (``test``).
         encoder: embeds texts.
+        languages: what the evidence knows of languages.
         target_precision: what share of accepted dev rows must be good, with 95 % confidence.
         options: how to fit; the step's own by default.
         seed: fixes the folds.
@@ -79,7 +82,7 @@ def fit_critic(
                 f"it takes {FEWEST_ROWS} of each."
             )
     told(f"Reading the evidence of {sum(map(len, splits.values()))} labelled rows")
-    rows = {name: rows_of(step, found, encoder) for name, found in splits.items()}
+    rows = {name: rows_of(step, found, encoder, languages) for name, found in splits.items()}
     heads: dict[str, LinearHead] = {}
     for output in outputs_of(step):
         told(f"Fitting {output}")
@@ -128,12 +131,12 @@ def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str
     return state
 
 
-def rows_of(step: str, labels: Sequence[Label], encoder: Encoder) -> Rows:
+def rows_of(step: str, labels: Sequence[Label], encoder: Encoder, languages: Languages) -> Rows:
     """Return labels of chunks or questions as rows that a head is fitted to."""
     evidence, inputs = HEAD_EVIDENCE[step], [_inputs_of(label) for label in labels]
     texts = [row[evidence.subject] for row in inputs]
     documents = [label.document for label in labels]
-    return Rows(evidence.features(inputs, encoder), encoder.encode(texts), texts, documents)
+    return Rows(evidence.features(inputs, encoder, languages), encoder.encode(texts), texts, documents)
 
 
 def _inputs_of(label: Label) -> dict[str, str]:

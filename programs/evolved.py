@@ -1,6 +1,6 @@
 """Recipe ``evolved``: seed question, evolution, judgement with rewriting, answer, round trip."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import dspy
@@ -10,17 +10,18 @@ from programs.critics import Critic
 from programs.deciding import Decision, decide
 from programs.evidence import agreement, lost_words
 from programs.focus import choose_foci, is_whole, likely_question
-from programs.linking import Link, describe, link
+from programs.languages.base import Condition, Link
+from programs.languages.table import Languages
 from programs.nearest import Select
 from programs.steps import STEPS
-from programs.steps.answer import ground_truth, is_stated, tidy_answer
+from programs.steps.answer import ground_truth, tidy_answer
 from programs.steps.compress import SHORT_WORDS
 from programs.steps.demos import Demos, in_language
 from programs.steps.feedback import OBJECTIONS
 from programs.steps.question import seed_question, tidy_question
 from programs.steps.rewrite import MENDABLE, REWRITE_ROUNDS
-from programs.types import Attempt, Draft, Focus, Observer, Outcome, Parse, Retrieval, Retriever
-from programs.words import content_words, tokens
+from programs.text import tokens
+from programs.types import Attempt, Draft, Focus, Observer, Outcome, Retrieval, Retriever
 from programs.work import Work
 
 EASY_PAGES = 2  # so many rounds of a chunk ask only what is easy
@@ -51,11 +52,11 @@ class Evolved(dspy.Module):
         *,
         critics: Mapping[str, Critic],
         retriever: Retriever,
+        languages: Languages,
         candidates: int = 2,
         max_rank: int = 5,
         demos: Demos | None = None,
         selects: Mapping[str, Select] | None = None,
-        parse: Parse | None = None,
         only_easy: bool = False,
     ) -> None:
         """Compose the steps.
@@ -63,11 +64,11 @@ class Evolved(dspy.Module):
         Args:
             critics: serve the steps which decide, by step.
             retriever: searches all chunks of the run.
+            languages: what is known of the languages of passages, with their syntax.
             candidates: seed questions drawn for each attempt.
             max_rank: worst accepted rank of the source chunk; 0 records ranks and refuses none.
             demos: the turns that each step starts from, by the step's name.
             selects: what chooses among the demos of a step for each of its inputs, by the step's name.
-            parse: reads the syntax of sentences, so that questions begin as it says.
             only_easy: whether to ask nothing else than what is easy, where the language can be parsed.
         """
         super().__init__()
@@ -76,14 +77,14 @@ class Evolved(dspy.Module):
         self.candidates = candidates
         self.max_rank = max_rank
         self.selects = dict(selects or {})
-        self.parse = parse
+        self.languages = languages
         self.only_easy = only_easy
         for name, step in STEPS.items():
             setattr(self, name, step.predictor((demos or {}).get(name, ())))
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every step on one attempt."""
-        work = Work(attempt, observer)
+        work = Work(attempt, self.languages, observer)
         if not self._score(work):
             return work.outcome(exhausted=True)
         drawn, left = self._draw(work)
@@ -104,7 +105,7 @@ class Evolved(dspy.Module):
     def _write(self, step: str, work: Work, **inputs: Any) -> Any:
         """Run a generator step, with the demos that are in the passage's language."""
         predict = getattr(self, step)
-        demos = in_language(predict.demos, work.language)
+        demos = in_language(predict.demos, work.language.code)
         if step in self.selects:
             demos = self.selects[step](demos, inputs)
         return predict(demos=demos, **inputs)
@@ -125,13 +126,13 @@ class Evolved(dspy.Module):
         """
         # The second round asks simply about what the first one wanted evolved, so it starts at the front again.
         page, size = max(0, work.attempt.round - 1), self.candidates
-        found = self._growing(work, choose_foci(work.passage, work.topic, work.language, (), self.parse))
-        if self.only_easy and self.parse is not None and self.parse.reads(work.language):
+        found = self._growing(work, self._foci(work))
+        if self.only_easy and self.languages.syntax_of(work.language):
             found = [focus for focus in found if focus.easy]
         elif page >= EASY_PAGES and found:
             phrases = self._write("keyphrases", work, topic=work.topic, passage=work.passage).keyphrases
             kept = [phrase for phrase in phrases if phrase in work.passage]
-            found = self._growing(work, choose_foci(work.passage, work.topic, work.language, kept, self.parse))
+            found = self._growing(work, self._foci(work, kept))
             work.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
         easy = [focus for focus in found if focus.easy][: EASY_PAGES * size]
         if page < EASY_PAGES:
@@ -140,10 +141,14 @@ class Evolved(dspy.Module):
         others = [focus for focus in found if focus not in easy][(page - EASY_PAGES) * size :]
         return others[:size], len(others) > size
 
+    def _foci(self, work: Work, keyphrases: Sequence[str] = ()) -> list[Focus]:
+        syntax, parses = self.languages.syntax_of(work.language), self.languages.parse is not None
+        return choose_foci(work.passage, work.topic, work.language, keyphrases, syntax=syntax, easy_forms=not parses)
+
     def _growing(self, work: Work, foci: list[Focus]) -> list[Focus]:
         match work.attempt.evolution:
             case "conditional":
-                return [focus for focus in foci if condition_in(focus, focus.opening, work.language, self.parse)]
+                return [focus for focus in foci if self._stated(work, focus, focus.opening)]
             case "reasoning":
                 return [focus for focus in foci if self._link(work, focus, likely_question(focus))]
             case _:
@@ -161,7 +166,7 @@ class Evolved(dspy.Module):
                 answer=focus.answer,
                 opening=focus.opening,
             )
-            question = seed_question(written.question, focus)
+            question = seed_question(written.question, focus, work.language)
             work.say("question", number, {"question": question, **focus.model_dump()})
             judged.append(self._judge(work, number, focus, question))
         if not any(candidate.decision.good for candidate in judged):
@@ -207,7 +212,7 @@ class Evolved(dspy.Module):
             objection = OBJECTIONS[candidate.decision.weakest]
             feedback = self._write("feedback", work, **common, objection=objection).feedback
             written = self._write("rewrite", work, **common, answer=candidate.focus.answer, feedback=feedback)
-            question = seed_question(written.better_question, candidate.focus)
+            question = seed_question(written.better_question, candidate.focus, work.language)
             work.say("rewrite", candidate.number, {"feedback": feedback, "question": question})
             if question == candidate.question:
                 break
@@ -256,7 +261,7 @@ class Evolved(dspy.Module):
         found = tidy_answer(written.answer, candidate.question)
         kept = ground_truth(candidate.question, found, candidate.focus, work.passage, work.language)
         reason = None
-        if not is_stated(found):
+        if not work.language.is_stated(found):
             reason = f"not stated: {meant!r} was meant"
         elif kept is None:
             reason = f"another answer than the one meant: {found!r}, not {meant!r}"
@@ -296,20 +301,28 @@ class Evolved(dspy.Module):
         if not kind:
             kind = self._write("reasoning", work, topic=work.topic, fact=linked.sentence, name=linked.name).kind
             # A kind that the text does not speak of is a guess, and small models guess badly.
-            spoken = set(content_words(f"{work.topic} {work.passage}", work.language))
-            known = bool(set(content_words(kind, work.language)) & spoken)
-        question = describe(seed.question, linked, kind) if known else None
+            spoken = set(work.language.content_words(f"{work.topic} {work.passage}"))
+            known = bool(set(work.language.content_words(kind)) & spoken)
+        question = self._described(work, seed.question, linked, kind) if known else None
         work.say("reasoning", EVOLVED, {**linked._asdict(), "kind": kind, "question": question})
         if question is None:
             work.refuse("reasoning", f"{kind!r} is no kind of {linked.name!r}", question=seed.question)
         return question
 
     def _link(self, work: Work, focus: Focus, question: str) -> Link | None:
-        return link(work.passage, work.topic, work.language, focus, question, self.parse)
+        syntax = self.languages.syntax_of(work.language)
+        return syntax.link(work.passage, work.topic, focus, question) if syntax else None
+
+    def _described(self, work: Work, question: str, linked: Link, kind: str) -> str | None:
+        syntax = self.languages.syntax_of(work.language)
+        return syntax.describe(question, linked, kind) if syntax else None
+
+    def _stated(self, work: Work, focus: Focus, question: str) -> Condition | None:
+        return condition_in(focus, question, work.language, self.languages.syntax_of(work.language))
 
     def _condition(self, work: Work, seed: Candidate) -> str | None:
         """Return the seed question under a condition that its sentence states."""
-        condition = condition_in(seed.focus, seed.question, work.language, self.parse)
+        condition = self._stated(work, seed.focus, seed.question)
         if condition is None:
             work.refuse("conditional", "the sentence states no condition", question=seed.question)
             return None

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from programs.answers import NAME, opening, spans
-from programs.antecedent import in_full, resolved
-from programs.askable import askable
-from programs.evidence import sentence_features, sentences
-from programs.types import Focus, Parse
-from programs.words import content_words, stop_words, tokens, without_brackets
+from programs.evidence import sentence_features
+from programs.languages.base import Language, Syntax
+from programs.text import NAME, tokens
+from programs.types import Focus
 
 _MIN_WORDS, _MAX_WORDS = 7, 60
 _MAX_ANSWER_WORDS = 10
@@ -18,7 +16,7 @@ _REPEAT_COST = 2.0
 _MOST_QUESTION_WORDS = 4
 
 
-def _sentence_worth(sentence: str, topic: str, language: str) -> float:
+def _sentence_worth(sentence: str, topic: str, language: Language) -> float:
     f = sentence_features(sentence, topic, language)
     if not _MIN_WORDS <= f["words"] <= _MAX_WORDS or not f["whole"] or f["code"] > 4 or f["citations"] > 1:
         return 0.0
@@ -27,14 +25,14 @@ def _sentence_worth(sentence: str, topic: str, language: str) -> float:
     return max(0.0, worth)
 
 
-def _answer_worth(answer: str, sentence: str, topic: str, language: str) -> float:
+def _answer_worth(answer: str, sentence: str, topic: str, language: Language) -> float:
     words = tokens(answer)
     if not words or len(words) > _MAX_ANSWER_WORDS or len(words) > 0.6 * len(tokens(sentence)):
         return 0.0
-    if all(word in stop_words(language) for word in words) or len(answer) < 2:
+    if language.is_function_words(words) or len(answer) < 2:
         return 0.0
-    topic_words = set(content_words(topic, language))
-    body = content_words(answer, language)
+    topic_words = set(language.content_words(topic))
+    body = language.content_words(answer)
     if body and all(word in topic_words for word in body):
         return 0.0
     worth = 1.0
@@ -44,44 +42,49 @@ def _answer_worth(answer: str, sentence: str, topic: str, language: str) -> floa
 
 
 def choose_foci(
-    passage: str, topic: str, language: str, keyphrases: Sequence[str], parse: Parse | None = None
+    passage: str,
+    topic: str,
+    language: Language,
+    keyphrases: Sequence[str] = (),
+    *,
+    syntax: Syntax | None = None,
+    easy_forms: bool = False,
 ) -> list[Focus]:
     """Return every usable focus of a passage, the most promising first, no sentence twice before each came once.
 
-    What the syntax of a sentence gives a question with a name for is easy and comes first; without a parser, it is
-    what the form of the answer gives question words for. Answers beside these are key phrases that
-    stand in a sentence word for word, then dates, amounts and names.
+    What the syntax of a sentence gives a question with a name for is easy and comes first. Answers beside these are
+    key phrases that stand in a sentence word for word, then dates, amounts and names; ``easy_forms`` says whether
+    they are easy where their form gives question words, which is so in runs that parse nothing.
     """
     title = topic.split(" > ")[0]
     found: list[tuple[float, Focus]] = []
-    read = sentences(passage, language)
-    names = resolved(read, topic, language, parse) if parse else {}
+    read = language.sentences(passage)
+    names = syntax.resolved(read, topic) if syntax else {}
     for sentence in read:
         alone = names.get(sentence, "")
         fact = alone or sentence
         worth = _sentence_worth(fact, topic, language)
         if not worth:
             continue
-        parsed = parse(without_brackets(fact), language) if parse else None
-        asked = [] if parsed is None else [each for each in askable(parsed, title) if each.answer in sentence]
+        asked = syntax.askable(fact, title, passage) if syntax else []
+        asked = [each for each in asked if each.answer in sentence]
         of_sentence = Focus(sentence=sentence, answer="", resolved=alone)
         for place, each in enumerate(asked[:_ANSWERS_EACH]):
-            begins = in_full(each.opening, title, parsed, passage)
-            told = {"answer": each.answer, "opening": begins, "easy": each.named, "defines": each.defines}
+            told = {"answer": each.answer, "opening": each.opening, "easy": each.named, "defines": each.defines}
             focus = of_sentence.model_copy(update=told)
             found.append((worth * each.worth - _REPEAT_COST * place, focus))
         answers: dict[str, float] = {}
         for phrase in keyphrases:
             if re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", sentence):
                 answers[phrase] = _answer_worth(phrase, sentence, topic, language) * _KEYPHRASE_BONUS
-        for span in spans(sentence):
+        for span in language.spans(sentence):
             if not any(span in other or other in span for other in answers):
                 answers[span] = _answer_worth(span, sentence, topic, language)
         known = {each.answer for each in asked}
         best = sorted((a for a in answers.items() if a[1] > 0 and a[0] not in known), key=lambda a: (-a[1], a[0]))
         for place, (answer, value) in enumerate(best[:_ANSWERS_EACH]):
-            begins = opening(answer, language)
-            told = {"answer": answer, "opening": begins, "easy": bool(begins) and parse is None}
+            begins = language.opening(answer)
+            told = {"answer": answer, "opening": begins, "easy": bool(begins) and easy_forms}
             focus = of_sentence.model_copy(update=told)
             found.append((worth * value - _REPEAT_COST * place, focus))
     return [focus for _, focus in sorted(found, key=lambda item: (not item[1].easy, -item[0]))]

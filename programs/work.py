@@ -2,8 +2,9 @@
 
 from typing import Any, Literal
 
-from programs.evidence import plain
-from programs.language import language_of
+from programs.languages.base import Language
+from programs.languages.table import Languages
+from programs.text import plain
 from programs.types import Attempt, Draft, Observer, Outcome, Reject, StepRecord
 
 
@@ -14,15 +15,15 @@ class Work:
         chunk: what the questions are asked about.
         passage: the chunk's text without markup, as prompts and critics see it.
         topic: title and headings in one line.
-        language: ISO 639-1 code of the passage.
+        language: the language of the passage.
     """
 
-    def __init__(self, attempt: Attempt, observer: Observer) -> None:
+    def __init__(self, attempt: Attempt, languages: Languages, observer: Observer) -> None:
         self.attempt = attempt
         self.chunk = attempt.chunk
         self.passage = plain(attempt.chunk.text)
         self.topic = plain(attempt.chunk.topic)
-        self.language = language_of(self.passage)
+        self.language: Language = languages.of(self.passage)
         self._observer = observer
         self._records: list[StepRecord] = []
         self._rejects: list[Reject] = []

@@ -89,6 +89,8 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled:
     from groundset.compiled import Users, load_compiled
     from programs.critics import open_critics
     from programs.judging import judge_chunks, judge_questions
+    from programs.languages import LANGUAGES
+    from programs.languages.table import Languages
 
     with ExitStack() as stack:
         encoder = language_model = None
@@ -104,7 +106,12 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled:
         states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named))
         step = "chunk" if kind == "chunks" else "judge"
         opened = open_critics(
-            critic, embedder=encoder, language_model=language_model, heads=states.heads, blends=states.blends
+            critic,
+            languages=Languages(LANGUAGES),
+            embedder=encoder,
+            language_model=language_model,
+            heads=states.heads,
+            blends=states.blends,
         )[step]
         state = states.predictors.get(step)
         if kind == "chunks":

@@ -29,8 +29,10 @@ from programs.critics.logprobs import LogprobCritic
 from programs.critics.states import CompiledState, dspy_version, head_hash, signature_hash
 from programs.deciding import asking_only, decide
 from programs.errors import InputError
-from programs.evidence import plain
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from programs.steps import STEPS
+from programs.text import plain
 
 STEP = "judge"
 _SPLITS: tuple[Split, ...] = ("dev", "test")
@@ -90,7 +92,7 @@ def compile_ensemble(
     compiled = load_compiled(SHIPPED, Users("head", encoder.sha256))
     if STEP not in compiled.states:
         raise InputError("--embedder: an ensemble has the shipped head in it, which has another embedder.")
-    head = open_critics("head", embedder=encoder, heads=compiled.heads)[STEP]
+    head = open_critics("head", languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)[STEP]
     judge = STEPS[STEP].predictor()
     judge.load_state(compiled.predictors[STEP])
     demos = demos_of(splits["train"])

@@ -14,6 +14,8 @@ from optimizers.report import CompileReport
 from optimizers.strategies.fit_head import STRATEGY
 from programs.critics import open_critics
 from programs.judging import judge_chunks, judge_questions
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 
 # What the shipped labels support with a useful share of the good rows left.
 TARGET_PRECISION = {"chunk": 0.8, "judge": 0.5}
@@ -37,7 +39,7 @@ def compile_heads(
         OptimizerError: labels are wrong or do not support the precision.
     """
     read_all(labels)  # what is wrong with them should be said before minutes are spent
-    encoder = load_embedder(embedder)
+    encoder, languages = load_embedder(embedder), Languages(LANGUAGES)
     reports = []
     for step in steps:
         on_progress(f"Compiling {step}")
@@ -46,6 +48,7 @@ def compile_heads(
             step,
             label_files(step, labels),
             encoder,
+            languages,
             encoder_sha256=encoder.sha256,
             target_precision=target,
             seed=seed,
@@ -53,13 +56,15 @@ def compile_heads(
         )
         on_progress("Measuring the critic that is set by hand on the same rows")
         asked = {"optimizer": STRATEGY.name, "embedder": embedder, "target_precision": target, "seed": seed}
-        reports.append(_report(step, compiled, encoder, {**asked, **environment(compiled.state)}))
+        reports.append(_report(step, compiled, encoder, languages, {**asked, **environment(compiled.state)}))
     return [(report, write_report(report, out)) for report in reports]
 
 
-def _report(step: str, compiled: CompiledHead, encoder: Any, parameters: dict[str, Any]) -> CompileReport:
+def _report(
+    step: str, compiled: CompiledHead, encoder: Any, languages: Languages, parameters: dict[str, Any]
+) -> CompileReport:
     """Return the report of a head, compared with the critic set by hand on the same rows."""
-    by_hand, fitted = open_critics("head", embedder=encoder)[step], compiled.fitted
+    by_hand, fitted = open_critics("head", languages=languages, embedder=encoder)[step], compiled.fitted
     before: dict[Split, list[float]] = {}
     after: dict[Split, list[float]] = {}
     for split in SPLITS:

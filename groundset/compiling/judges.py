@@ -14,10 +14,10 @@ from optimizers.steps.base import Judges
 from programs.critics import open_critics
 from programs.deciding import decide
 from programs.errors import InputError
-from programs.evidence import plain
-from programs.language import language_of
+from programs.languages.table import Languages
 from programs.steps import STEPS
 from programs.steps.demos import Demos, in_language
+from programs.text import plain
 from programs.types import Chunk
 
 
@@ -26,6 +26,7 @@ def open_judges(
     model: Callable[[], LanguageModel],
     passages: Sequence[str],
     *,
+    languages: Languages,
     demos: Demos,
     say: Callable[[str], object],
 ) -> Judges:
@@ -37,7 +38,7 @@ def open_judges(
     compiled = load_compiled(SHIPPED, Users("head", embedder.sha256))
     if "judge" not in compiled.states:
         raise InputError("--embedder: what steps write is measured by the shipped critic, which has another embedder.")
-    critic = open_critics("head", embedder=embedder, heads=compiled.heads)["judge"]
+    critic = open_critics("head", languages=languages, embedder=embedder, heads=compiled.heads)["judge"]
     judge = STEPS["judge"].predictor()
     judge.load_state(compiled.predictors["judge"])
 
@@ -60,7 +61,7 @@ def open_judges(
     predict = STEPS["answer"].predictor(demos.get("answer", ()))
 
     def answer(topic: str, passage: str, question: str) -> str:
-        shown = in_language(predict.demos, language_of(passage))
+        shown = in_language(predict.demos, languages.of(passage).code)
         with dspy.context(lm=model().lm, adapter=model().adapter):
             return str(predict(demos=shown, topic=topic, passage=passage, question=question).answer)
 
@@ -68,4 +69,5 @@ def open_judges(
         judge=lambda passage, question: decide(judge, critic, passage=passage, question=question),
         rank=rank,
         answer=answer,
+        languages=languages,
     )

@@ -21,7 +21,7 @@ from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
-from groundset.runtime.parser import Parser, load_parser
+from groundset.runtime.parser import load_parser
 from optimizers.compile_step import DEV, TEST, Compilation, Setting, compile_step, estimated_calls
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.measures import recorded
@@ -33,6 +33,8 @@ from programs.critics.logprobs import LogprobCritic
 from programs.critics.states import CompiledState, dspy_version, signature_hash
 from programs.deciding import OVERALL
 from programs.errors import GroundsetError
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from programs.steps.demos import read_demos
 
 _PARSER = "en-core-web-sm"  # as runs have it by default
@@ -126,7 +128,12 @@ class Compiler:
         passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
         # Before the model is: an embedder that does not fit is said before anything is written.
         self._judges = open_judges(
-            self._embedder, lambda: self._model, passages, demos=self._demos, say=lambda said: self._say(said)
+            self._embedder,
+            lambda: self._model,
+            passages,
+            languages=self._languages,
+            demos=self._demos,
+            say=lambda said: self._say(said),
         )
         with ExitStack() as stack:
             calls = CallFile(self._journal)
@@ -196,13 +203,13 @@ class Compiler:
         return report, write_report(report, wish.out)
 
     @cached_property
-    def _parser(self) -> Parser:
-        return load_parser(_PARSER)
+    def _languages(self) -> Languages:
+        return Languages(LANGUAGES, load_parser(_PARSER))
 
     def _examples(self, step: str, seed: int) -> Examples:
         if (step, seed) not in self._made:
             self._made[step, seed] = examples_of(
-                COMPILABLE[step], self._chunks, self._questions, seed=seed, parse=self._parser
+                COMPILABLE[step], self._chunks, self._questions, self._languages, seed=seed
             )
         return self._made[step, seed]
 

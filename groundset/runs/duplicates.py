@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from programs.words import numbers
+from programs.text import numbers
 
 Vectors = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Vectors]

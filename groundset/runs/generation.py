@@ -23,6 +23,7 @@ from groundset.runs.store import RunStore
 from groundset.runs.summary import shortage, summarise
 from programs.critics import Critic
 from programs.errors import GroundsetError, InputError, RunError
+from programs.languages.table import Languages
 
 Open = Callable[..., Any]
 
@@ -48,7 +49,7 @@ class _Parts(NamedTuple):
 
     language_model: Any
     embedder: Any
-    parser: Any
+    languages: Languages
     critics: Mapping[str, Critic]
     compiled: Compiled
     corpus: Corpus | None
@@ -151,12 +152,15 @@ def _open_parts(
     from groundset.runtime.lms import open_lm as real_open_lm
     from groundset.runtime.parser import load_parser
     from programs.critics import open_critics as real_open_critics
+    from programs.languages import LANGUAGES
 
     open_lm, load_embedder, open_critics = openers
     if open_lm is None:
         check_server(config.lm)  # before documents are read, which can take minutes
     embedder = (load_embedder or real_load_embedder)(config.embedder)
     parser = load_parser(config.parser)
+    # Without a parser, the form of an answer makes it easy.
+    languages = Languages(LANGUAGES, parser if parser.sha256 else None)
     corpus = None if store else _read_corpus(config, embedder, progress, verbose)
     language_model = stack.enter_context(
         (open_lm or real_open_lm)(config.lm, journal=journal, workers=config.workers, verbose=verbose)
@@ -164,11 +168,17 @@ def _open_parts(
     users = Users(config.critic, embedder.sha256, language_model.name, language_model.sha256)
     compiled = load_compiled(config.compiled, users)
     critics = (open_critics or real_open_critics)(
-        config.critic, embedder=embedder, language_model=language_model, heads=compiled.heads, blends=compiled.blends
+        config.critic,
+        languages=languages,
+        embedder=embedder,
+        language_model=language_model,
+        heads=compiled.heads,
+        blends=compiled.blends,
     )
     models = {"lm": language_model, "embedder": embedder, "parser": parser}
     named = with_models(identity, **{key: ModelName(model.name, model.sha256) for key, model in models.items()})
-    return _Parts(language_model, embedder, parser, critics, compiled, corpus, {**named, "compiled": compiled.digest})
+    identity = {**named, "compiled": compiled.digest}
+    return _Parts(language_model, embedder, languages, critics, compiled, corpus, identity)
 
 
 def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
@@ -232,6 +242,7 @@ def _engine(
     recipe = (build_recipe or real_build_recipe)(
         config.recipe,
         critics=parts.critics,
+        languages=parts.languages,
         retriever=ChunkIndex(
             chunks, open_store("faiss", [chunk.chunk_id for chunk in chunks], store.vectors()), encode
         ),
@@ -240,7 +251,6 @@ def _engine(
         demos=read_demos(data_path("demos")),
         states=parts.compiled.predictors,
         selects=parts.compiled.selects(encode),
-        parse=parts.parser if parts.parser.sha256 else None,  # without one, an answer's form makes it easy
         only_easy=config.ask == "easy",
     )
     engine = RunEngine(

@@ -7,9 +7,9 @@ import dspy
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import balanced, example_row, placed
 from optimizers.steps.worth import STRAY
-from programs.evidence import agreement, plain
-from programs.steps.answer import STEP, is_stated, tidy_answer
-from programs.words import has_words
+from programs.evidence import agreement
+from programs.steps.answer import STEP, tidy_answer
+from programs.text import has_words, plain
 
 NOT_STATED = "not stated"
 # Few, because whoever always says "not stated" would else beat a model that answers: a step compiled on equal parts
@@ -36,12 +36,12 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
 
     Where the label says that the passage does not answer the question: 1 for saying so, 0 for an answer.
     """
-    del judges
+    language = judges.language_of(example)
     found = tidy_answer(output.answer, example.question)
-    if not is_stated(example.answer):
-        stated = is_stated(found)
+    if not language.is_stated(example.answer):
+        stated = language.is_stated(found)
         return Scored(0.0, f"The passage does not say it, yet the answer is {found!r}.") if stated else Scored(1.0, "")
-    if not is_stated(found):
+    if not language.is_stated(found):
         return Scored(0.0, f"The passage answers it: {example.answer!r}.")
     value, told = agreement(found, example.answer), ""
     if value < 1:

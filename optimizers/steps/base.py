@@ -8,8 +8,10 @@ import dspy
 
 from optimizers.labels import ChunkLabel, QuestionLabel, Split
 from programs.deciding import Decision
+from programs.languages.base import Language
+from programs.languages.table import Languages
 from programs.steps.base import Step
-from programs.types import Focus, Parse
+from programs.types import Focus
 
 Row = tuple[Split, dspy.Example]
 Rows = list[Row]
@@ -20,13 +22,13 @@ class Source(NamedTuple):
 
     Attributes:
         chunks, questions: labelled rows of all splits.
-        parse: what runs read syntax with.
+        languages: those of runs, with their syntax.
         foci: the foci of a passage, given its topic.
     """
 
     chunks: Sequence[ChunkLabel]
     questions: Sequence[QuestionLabel]
-    parse: Parse | None
+    languages: Languages
     foci: Callable[[str, str], list[Focus]]
 
 
@@ -44,11 +46,17 @@ class Judges(NamedTuple):
         judge: decides on a question, given its passage and itself.
         rank: the rank of a passage in a search for the question among all passages; None where it is not found.
         answer: what the model that is compiled for finds, given topic, passage and question.
+        languages: those of runs, with their syntax.
     """
 
     judge: Callable[[str, str], Decision]
     rank: Callable[[str, str], int | None]
     answer: Callable[[str, str, str], str]
+    languages: Languages
+
+    def language_of(self, example: dspy.Example) -> Language:
+        """Return the language of an example's passage."""
+        return self.languages[example.language]
 
 
 Metric = Callable[[dspy.Example, Any, Judges], Scored]

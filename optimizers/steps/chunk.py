@@ -3,8 +3,8 @@
 from optimizers.steps.base import Compiling, Instruction, Rows, Source
 from optimizers.steps.examples import balanced, example_row, placed
 from optimizers.steps.worth import decision_worth
-from programs.evidence import plain
 from programs.steps.chunk import STEP
+from programs.text import plain
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:

@@ -7,10 +7,10 @@ import dspy
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import question_worth
-from programs.evidence import lost_words, plain
+from programs.evidence import lost_words
 from programs.steps.compress import SHORT_WORDS, STEP
 from programs.steps.question import tidy_question
-from programs.words import tokens
+from programs.text import plain, tokens
 
 _LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below the limit are shortened too
 
@@ -26,7 +26,7 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     written = tidy_question(output.short_question)
     if len(written) >= len(example.question):
         return Scored(0.0, "It is no shorter than the question that was given.")
-    if lost := lost_words(example.question, written, example.language):
+    if lost := lost_words(example.question, written, judges.language_of(example)):
         return Scored(0.0, f"It lost what the question asks: {', '.join(lost)}.")
     return question_worth(example, written, judges)
 

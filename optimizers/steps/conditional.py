@@ -8,10 +8,10 @@ from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, 
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import question_worth
 from programs.conditions import condition_in
-from programs.evidence import lost_words, plain, sentences
-from programs.language import language_of
+from programs.evidence import lost_words
 from programs.steps.conditional import STEP
 from programs.steps.question import tidy_question
+from programs.text import plain
 from programs.types import Focus
 
 
@@ -22,8 +22,8 @@ def examples(source: Source) -> tuple[Rows, Rows]:
         if not label.good:
             continue
         passage = plain(label.passage)
-        language = language_of(passage)
-        foci = [Focus(sentence=sentence, answer="-") for sentence in sentences(passage, language)]
+        language = source.languages.of(passage)
+        foci = [Focus(sentence=sentence, answer="-") for sentence in language.sentences(passage)]
         found = (condition_in(focus, label.question, language) for focus in foci)
         if condition := next((condition for condition in found if condition), None):
             asked = {"topic": label.topic, "question": label.question, "condition": condition.text}
@@ -35,7 +35,7 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return the critic's probability that the question is good; 0 if it lost the condition or the seed question."""
     written = tidy_question(output.conditional_question)
     for what, text in (("condition", example.condition), ("question", example.question)):
-        lost = lost_words(text, written, example.language)
+        lost = lost_words(text, written, judges.language_of(example))
         if lost:
             return Scored(0.0, f"It lost words of the {what}: {', '.join(lost)}.")
     return question_worth(example, written, judges)

@@ -13,11 +13,11 @@ import dspy
 
 from optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Split
 from optimizers.steps.base import Compiling, Row, Rows, Source
-from programs.answers import opening
-from programs.evidence import plain, sentences
 from programs.focus import choose_foci
 from programs.language import language_of
-from programs.types import Focus, Parse
+from programs.languages.table import Languages
+from programs.text import plain
+from programs.types import Focus
 
 
 class Examples(NamedTuple):
@@ -31,17 +31,19 @@ def examples_of(
     compiling: Compiling,
     chunks: Sequence[ChunkLabel],
     questions: Sequence[QuestionLabel],
+    languages: Languages,
     *,
     seed: int = 0,
-    parse: Parse | None = None,
 ) -> Examples:
-    """Return the examples of a step in an order that the seed fixes; ``parse`` is what runs read syntax with."""
+    """Return the examples of a step in an order that the seed fixes; ``languages`` are those of runs."""
 
     @cache  # most passages come as a chunk and with several questions
     def foci(passage: str, topic: str) -> list[Focus]:
-        return choose_foci(passage, topic, language_of(passage), (), parse)
+        language = languages.of(passage)
+        syntax, parses = languages.syntax_of(language), languages.parse is not None
+        return choose_foci(passage, topic, language, syntax=syntax, easy_forms=not parses)
 
-    demos, inputs = compiling.examples(Source(chunks, questions, parse, foci))
+    demos, inputs = compiling.examples(Source(chunks, questions, languages, foci))
     found: list[dict[Split, list[dspy.Example]]] = []
     for rows in (demos, inputs):
         by_split: dict[Split, list[dspy.Example]] = {"train": [], "dev": [], "test": []}
@@ -81,10 +83,10 @@ def answered(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
         if not (label.good and label.question.endswith("?") and label.answer and label.answer.label == "correct"):
             continue
         passage, answer = plain(label.passage), label.answer.text.rstrip(".")
-        language = language_of(passage)
-        holding = [sentence for sentence in sentences(passage, language) if answer in sentence]
+        language = source.languages.of(passage)
+        holding = [sentence for sentence in language.sentences(passage) if answer in sentence]
         if holding:
-            begins = opening(answer, language)
+            begins = language.opening(answer)
             begins = begins if label.question.startswith(begins) else ""
             yield label, passage, Focus(sentence=holding[0], answer=answer, opening=begins)
 

@@ -9,7 +9,6 @@ from optimizers.labels import ChunkLabel, QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import answered, example_row, good_chunks
 from optimizers.steps.worth import meant_question_worth
-from programs.language import language_of
 from programs.steps.question import STEP, seed_question
 from programs.types import Focus
 
@@ -20,7 +19,7 @@ def _as_asked(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
     Those that it would not ask are left out where there is a parser for their language: their openings are others.
     """
     for label, passage, focus in answered(source):
-        if source.parse is None or not source.parse.reads(language_of(passage)):
+        if source.languages.syntax_of(source.languages.of(passage)) is None:
             yield label, passage, focus
             continue
         foci = source.foci(passage, label.topic)
@@ -49,7 +48,8 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return what the question that a run makes of the output is worth for its answer."""
-    return meant_question_worth(example, seed_question(output.question, example.focus), judges)
+    written = seed_question(output.question, example.focus, judges.language_of(example))
+    return meant_question_worth(example, written, judges)
 
 
 INSTRUCTIONS = (

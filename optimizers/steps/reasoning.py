@@ -7,11 +7,9 @@ import dspy
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import STRAY
-from programs.evidence import plain
-from programs.language import language_of
-from programs.linking import Link, describe, predicates
+from programs.languages.base import Link
 from programs.steps.reasoning import STEP
-from programs.words import content_words
+from programs.text import plain
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
@@ -19,7 +17,8 @@ def examples(source: Source) -> tuple[Rows, Rows]:
     rows: Rows = []
     for label in (label for label in source.chunks if label.good):
         passage = plain(label.text)
-        for linked in predicates(passage, label.topic, language_of(passage), source.parse):
+        syntax = source.languages.syntax_of(source.languages.of(passage))
+        for linked in syntax.predicates(passage, label.topic) if syntax else ():
             asked = {"topic": label.topic, "fact": linked.sentence, "name": linked.name}
             rows.append(example_row(label, passage, asked, number=len(rows)))
     return [], rows
@@ -30,11 +29,11 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
 
     A kind is usable if a description can be made of it: one to three words in lower case.
     """
-    del judges
-    kind = str(output.kind)
-    if describe(f"What is {example.name}?", Link(example.name, example.fact, "stands there"), kind) is None:
+    kind, language = str(output.kind), judges.language_of(example)
+    syntax, link = judges.languages.syntax_of(language), Link(example.name, example.fact, "stands there")
+    if syntax is None or syntax.describe(f"What is {example.name}?", link, kind) is None:
         return Scored(0.0, f"{kind!r} is no kind of thing in one to three words.")
-    named = set(content_words(kind, example.language)) & set(content_words(example.passage, example.language))
+    named = set(language.content_words(kind)) & set(language.content_words(example.passage))
     return Scored(1.0, "") if named else Scored(STRAY, f"The passage does not speak of any {kind}.")
 
 

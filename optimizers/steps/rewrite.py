@@ -10,12 +10,11 @@ from optimizers.labels import QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import answered, example_row
 from optimizers.steps.worth import meant_question_worth
-from programs.evidence import plain
 from programs.steps.feedback import OBJECTIONS
 from programs.steps.question import seed_question, tidy_question
 from programs.steps.rewrite import STEP
+from programs.text import plain, tokens
 from programs.types import Focus
-from programs.words import tokens
 
 # What a rewrite can mend, by the output of the critic that says so; a question without an answer stays one.
 _MENDABLE = {reason: output for output in ("independent", "clear") for reason in FAULTS["judge"][output]}
@@ -46,7 +45,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return what the mended question is worth for its answer; 0 for one that was not changed."""
-    better = seed_question(output.better_question, example.focus)
+    better = seed_question(output.better_question, example.focus, judges.language_of(example))
     if better == tidy_question(example.question):
         return Scored(0.0, "It repeats the question that was refused.")
     return meant_question_worth(example, better, judges)

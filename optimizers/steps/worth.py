@@ -14,7 +14,7 @@ from optimizers.steps.base import Judges, Scored
 from programs.deciding import OVERALL
 from programs.evidence import kind_agrees
 from programs.steps.answer import ground_truth, tidy_answer
-from programs.words import has_words
+from programs.text import has_words
 
 STRAY = 0.5  # share left to what is well formed but does not stand in the passage, or does not lead where it should
 _IS_QUESTION = re.compile(r"\w[^?]*\?$")
@@ -27,7 +27,7 @@ def question_worth(example: dspy.Example, written: str, judges: Judges) -> Score
     decision = judges.judge(example.passage, written)
     value = decision.probabilities.get(OVERALL, decision.probability)
     rank = judges.rank(written, example.passage)
-    told = diagnose(written, example.passage, decision)
+    told = diagnose(written, example.passage, decision, judges.languages)
     if rank != 1:
         place = "not among the first" if rank is None else f"number {rank}"
         told.append(f"Searching for it finds its passage as {place}: name what only this passage speaks of.")
@@ -44,13 +44,14 @@ def meant_question_worth(example: dspy.Example, written: str, judges: Judges) ->
         return question_worth(example, written, judges)
     if has_words(written, example.answer):
         return Scored(0.0, f"It gives its answer away: {example.answer!r}.")
-    if not kind_agrees(written, example.answer):
+    language = judges.language_of(example)
+    if not kind_agrees(written, example.answer, language):
         return Scored(0.0, f"It asks for another kind of thing than {example.answer!r}.")
     scored = question_worth(example, written, judges)
     if not scored.value:
         return scored
     found = tidy_answer(judges.answer(example.topic, example.passage, written), written)
-    if ground_truth(written, found, example.focus, example.passage, example.language) is not None:
+    if ground_truth(written, found, example.focus, example.passage, language) is not None:
         return scored
     told = f"Asked it, the model answers {found!r}, where {example.answer!r} was meant."
     return Scored(scored.value * STRAY, f"{told} {scored.feedback}".strip())

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from programs.critics.base import Encoder, Inputs
-from programs.evidence import chunk_features, question_features, sentences
-from programs.language import language_of
-from programs.words import content_words
+from programs.evidence import chunk_features, question_features
+from programs.languages.table import Languages
 
 # These look at the title, which a chunk judged alone does not have.
 _OF_TITLE = frozenset({"boilerplate_heading", "topic_overlap", "names_topic"})
@@ -23,47 +22,44 @@ class HeadEvidence:
     """
 
     subject: str
-    texts: Callable[[Inputs], list[str]]
-    features: Callable[[Sequence[Inputs], Encoder], list[dict[str, float]]]
+    texts: Callable[[Inputs, Languages], list[str]]
+    features: Callable[[Sequence[Inputs], Encoder, Languages], list[dict[str, float]]]
 
 
-def _of_chunk(inputs: Inputs) -> list[str]:
+def _of_chunk(inputs: Inputs, languages: Languages) -> list[str]:
+    del languages
     return [inputs["passage"]] if inputs["passage"] else []
 
 
-def _chunk_features(rows: Sequence[Inputs], encoder: Encoder) -> list[dict[str, float]]:
+def _chunk_features(rows: Sequence[Inputs], encoder: Encoder, languages: Languages) -> list[dict[str, float]]:
     del encoder
-    return [
-        {name: value for name, value in chunk_features(inputs["passage"], "").items() if name not in _OF_TITLE}
-        for inputs in rows
-    ]
+    passages = [inputs["passage"].strip() for inputs in rows]
+    found = [chunk_features(passage, "", languages.of(passage)) for passage in passages]
+    return [{name: value for name, value in features.items() if name not in _OF_TITLE} for features in found]
 
 
-def _of_question(inputs: Inputs) -> list[str]:
+def _of_question(inputs: Inputs, languages: Languages) -> list[str]:
     question, passage = inputs["question"], inputs["passage"]
-    return [text for text in (question, passage, *sentences(passage, language_of(passage))) if text]
+    return [text for text in (question, passage, *languages.of(passage).sentences(passage)) if text]
 
 
-def _question_features(rows: Sequence[Inputs], encoder: Encoder) -> list[dict[str, float]]:
+def _question_features(rows: Sequence[Inputs], encoder: Encoder, languages: Languages) -> list[dict[str, float]]:
     """Return the features of each question and its passage: of the question, of the words it shares with the
     passage and with its nearest sentence, and how near their meanings are.
     """
     pairs = [(inputs["question"], inputs["passage"]) for inputs in rows]
-    languages = [language_of(passage) for _, passage in pairs]
-    split = {
-        (passage, language): sentences(passage, language) or [passage]
-        for (_, passage), language in zip(pairs, languages, strict=True)
-    }
+    passages = {passage: languages.of(passage) for _, passage in pairs}
+    split = {passage: language.sentences(passage) or [passage] for passage, language in passages.items()}
     texts = dict.fromkeys(text for pair in pairs for text in pair)
     texts.update(dict.fromkeys(sentence for found in split.values() for sentence in found))
     vectors = dict(zip(texts, encoder.encode(list(texts)), strict=True))
     found_rows = []
-    for (question, passage), language in zip(pairs, languages, strict=True):
-        found = split[passage, language]
+    for question, passage in pairs:
+        language, found = passages[passage], split[passage]
         near = sorted((float(vectors[sentence] @ vectors[question]) for sentence in found), reverse=True)
-        asked = set(content_words(question, language))
-        shared = [len(asked & set(content_words(sentence, language))) / max(1, len(asked)) for sentence in found]
-        features = question_features(question, passage)
+        asked = set(language.content_words(question))
+        shared = [len(asked & set(language.content_words(sentence))) / max(1, len(asked)) for sentence in found]
+        features = question_features(question, passage, language, languages.of(question))
         features["nearness"] = float(vectors[passage] @ vectors[question])
         features["nearest"] = near[0]
         features["nearest_gap"] = near[0] - near[1] if len(near) > 1 else 0.0

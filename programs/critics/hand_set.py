@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable, Mapping
 
 from programs.evidence import answer_features, chunk_features, question_features
-from programs.words import content_words, numbers
+from programs.languages.table import Languages
+from programs.text import numbers
 
 Similarity = Callable[[str, str], float]
 
@@ -13,9 +14,9 @@ def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
 
 
-def _chunk(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float]:
+def _chunk(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
     del similarity
-    f = chunk_features(inputs["passage"], inputs["topic"])
+    f = chunk_features(inputs["passage"], inputs["topic"], languages.of(inputs["passage"].strip()))
     content = (
         2.6
         + 2.5 * (f["whole_share"] - 0.6)
@@ -51,9 +52,9 @@ def _chunk(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float
     }
 
 
-def _judge(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float]:
+def _judge(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
     passage, question = inputs["passage"], inputs["question"]
-    f = question_features(question, passage)
+    f = question_features(question, passage, languages.of(passage), languages.of(question))
     independent = (
         2.0
         - 4.5 * f["context_reference"]
@@ -93,18 +94,19 @@ def _judge(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float
     }
 
 
-def _same(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float]:
+def _same(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
     first, second = inputs["first"], inputs["second"]
     if numbers(first) != numbers(second):
         return {"same": 0.1}
-    left, right = set(content_words(first, "en")), set(content_words(second, "en"))
+    language = languages.of(f"{first} {second}")
+    left, right = set(language.content_words(first)), set(language.content_words(second))
     added = len(right - left)
     return {"same": _sigmoid(-9 + 11 * similarity(first, second) - 1.1 * added)}
 
 
-def _grounding(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, float]:
+def _grounding(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
     del similarity
-    f = answer_features(inputs["passage"], inputs["question"], inputs["answer"])
+    f = answer_features(inputs["passage"], inputs["question"], inputs["answer"], languages.of(inputs["passage"]))
     if not f["words"]:
         return {"grounded": 0.01}
     return {
@@ -121,7 +123,7 @@ def _grounding(inputs: Mapping[str, str], similarity: Similarity) -> dict[str, f
     }
 
 
-HAND_SET: dict[str, Callable[[Mapping[str, str], Similarity], dict[str, float]]] = {
+HAND_SET: dict[str, Callable[[Mapping[str, str], Similarity, Languages], dict[str, float]]] = {
     "chunk": _chunk,
     "judge": _judge,
     "same": _same,

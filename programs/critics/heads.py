@@ -9,6 +9,7 @@ from programs.critics.base import Encoder, Inputs
 from programs.critics.evidence import HEAD_EVIDENCE
 from programs.critics.hand_set import HAND_SET
 from programs.critics.linear import LinearHead
+from programs.languages.table import Languages
 
 
 class CriticHeads(BaseModel):
@@ -19,10 +20,10 @@ class CriticHeads(BaseModel):
     step: str
     heads: dict[str, LinearHead]
 
-    def decide(self, inputs: Inputs, encoder: Encoder) -> dict[str, float]:
+    def decide(self, inputs: Inputs, encoder: Encoder, languages: Languages) -> dict[str, float]:
         """Return the probability of each output for one row of inputs."""
         evidence = HEAD_EVIDENCE[self.step]
-        text, (features,) = inputs[evidence.subject], evidence.features([inputs], encoder)
+        text, (features,) = inputs[evidence.subject], evidence.features([inputs], encoder, languages)
         vector = encoder.encode([text])[0] if any(head.embedding for head in self.heads.values()) else None
         return {name: head.probability(features, vector=vector, text=text) for name, head in self.heads.items()}
 
@@ -36,16 +37,17 @@ class HeadCritic:
 
     supports_decision_requests = True
 
-    def __init__(self, step: str, encoder: Encoder, heads: CriticHeads | None = None) -> None:
+    def __init__(self, step: str, encoder: Encoder, languages: Languages, heads: CriticHeads | None = None) -> None:
         """Make the critic of a step from an encoder, best one that remembers, and the heads fitted for the step."""
         self.step = step
         self._encoder = encoder
+        self._languages = languages
         self._heads = heads
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:
         """Embed together what decisions about these inputs will need one by one."""
         evidence = HEAD_EVIDENCE.get(self.step)
-        texts = [text for inputs in rows for text in evidence.texts(inputs)] if evidence else []
+        texts = [text for inputs in rows for text in evidence.texts(inputs, self._languages)] if evidence else []
         if texts:
             self._encoder.encode(texts)
 
@@ -56,9 +58,9 @@ class HeadCritic:
             KeyError: a question is none that the step's signature asks.
         """
         inputs = state["inputs"]
-        known = self._heads.decide(inputs, self._encoder) if self._heads else {}
+        known = self._heads.decide(inputs, self._encoder, self._languages) if self._heads else {}
         if not questions.keys() <= known.keys():
-            known = HAND_SET[self.step](inputs, self._similarity) | known
+            known = HAND_SET[self.step](inputs, self._similarity, self._languages) | known
         return {
             name: {"noul": known[name]}
             if question["type"] == "noul"

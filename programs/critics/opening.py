@@ -10,6 +10,7 @@ from programs.critics.heads import CriticHeads, HeadCritic
 from programs.critics.logprobs import LogprobCritic
 from programs.critics.remembering import RememberingEncoder
 from programs.errors import InputError
+from programs.languages.table import Languages
 from programs.steps import STEPS
 
 
@@ -17,6 +18,7 @@ from programs.steps import STEPS
 class _Parts:
     """What critics are made of; see :func:`open_critics`."""
 
+    languages: Languages
     embedder: Encoder | None
     language_model: Any | None
     heads: Mapping[str, CriticHeads] = field(default_factory=dict)
@@ -26,6 +28,7 @@ class _Parts:
 def open_critics(
     spec: str,
     *,
+    languages: Languages,
     embedder: Encoder | None = None,
     language_model: Any | None = None,
     heads: Mapping[str, CriticHeads] | None = None,
@@ -35,6 +38,7 @@ def open_critics(
 
     Args:
         spec: one of ``CRITICS``.
+        languages: what the evidence of the heads knows of languages.
         embedder: of the heads.
         language_model: has a ``name``, and the client ``lm`` that returns log-probabilities.
         heads: the fitted heads by step; a step without decides as set by hand.
@@ -45,7 +49,7 @@ def open_critics(
     """
     if spec not in CRITICS:
         raise InputError(f"--critic {spec}: no such critic; choose one of {', '.join(CRITICS)}.")
-    return CRITICS[spec](_Parts(embedder, language_model, heads or {}, blends or {}))
+    return CRITICS[spec](_Parts(languages, embedder, language_model, heads or {}, blends or {}))
 
 
 def _deciding() -> list[str]:
@@ -56,7 +60,7 @@ def _open_heads(parts: _Parts) -> dict[str, Critic]:
     if parts.embedder is None:
         raise InputError("--critic head needs an embedder.")
     encoder = RememberingEncoder(parts.embedder)
-    return {step: HeadCritic(step, encoder, parts.heads.get(step)) for step in _deciding()}
+    return {step: HeadCritic(step, encoder, parts.languages, parts.heads.get(step)) for step in _deciding()}
 
 
 def _open_lm(parts: _Parts) -> dict[str, Critic]:

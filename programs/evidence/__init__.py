@@ -6,7 +6,6 @@ What a number weighs is the critic's business.
 from programs.evidence.answer import (
     agreement,
     answer_features,
-    answer_kind,
     answers_agree,
     answers_instead,
     kind_agrees,
@@ -14,22 +13,18 @@ from programs.evidence.answer import (
 from programs.evidence.chunk import chunk_features, sentence_features
 from programs.evidence.question import lost_words, question_features
 from programs.evidence.shape import grams, shape, words_of
-from programs.evidence.text import plain, sentences
 
 __all__ = [
     "agreement",
     "answer_features",
-    "answer_kind",
     "answers_agree",
     "answers_instead",
     "chunk_features",
     "grams",
     "kind_agrees",
     "lost_words",
-    "plain",
     "question_features",
     "sentence_features",
-    "sentences",
     "shape",
     "words_of",
 ]

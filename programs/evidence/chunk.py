@@ -3,74 +3,53 @@
 import re
 
 from programs.evidence.subject import subject_features
-from programs.evidence.text import CAPITALISED, CITATION, CODE, SENTENCE_END, sentences, share
-from programs.language import language_of
-from programs.words import (
-    CONTEXT_REFERENCE,
-    NUMBER,
-    content_words,
-    loose_pronouns,
-    starts_dependent,
-    stop_words,
-    tokens,
-)
+from programs.languages.base import Language
+from programs.text import CAPITALISED, CODE, NUMBER, SENTENCE_END, share, tokens
 
 _LIST_LINE = re.compile(r"^\s*(?:[-*•|>#+]|\d{1,3}[.)]\s|\[\d+\]|\^)")
-_BOILERPLATE = re.compile(
-    r"\b(?:cookies?|privacy policy|terms of (?:use|service)|all rights reserved|copyright|©|subscribe|newsletter|"
-    r"click here|sign (?:in|up)|log ?in|edit this page|skip to|table of contents|contents|inhalt|"
-    r"see also|external links|further reading|references|bibliography|notes|siehe auch|einzelnachweise|"
-    r"weblinks|literatur|disclaimer)\b",
-    re.IGNORECASE,
-)
 _INITIALS = re.compile(r"\b[A-Z]\.(?:\s?[A-Z]\.)*\s?[A-Z][a-z]+|\b[A-Z][a-z]+,? [A-Z]{1,2}\b(?=[,.;])")
 _PAGES = re.compile(r"\b\d{1,4}\s?[–-]\s?\d{1,4}\b")
 _KEY_LINE = re.compile(r"^\s*[^\s:][^:\n]{0,30}:\s")
-_PAST = re.compile(r"\b(?:was|were|had|wurde|war|fut|était|fue|era|[a-z]+ed)\b")
-_MODAL = re.compile(r"\b(?:may|should|must|can|could|will|would|might|kann|muss|darf|peut|doit|puede|debe)\b")
-_DISCLAIMING = re.compile(r"\b(?:liab|warrant|responsib|permission|reserved|informational|constitute|haft)", re.I)
 
 
-def chunk_features(passage: str, topic: str) -> dict[str, float]:
+def chunk_features(passage: str, topic: str, language: Language) -> dict[str, float]:
     """Return the surface features of a passage: shares are 0 to 1, rates are per 100 words."""
     text = passage.strip()
-    language = language_of(text)
     words = tokens(text)
-    found = sentences(text, language)
+    found = language.sentences(text)
     lines = [line for line in text.splitlines() if line.strip()]
     whole = [s for s in found if SENTENCE_END.search(s) and len(tokens(s)) >= 6]
-    stop = stop_words(language)
     rate = 100 / max(1, len(words))
-    topic_words = set(content_words(topic, language))
-    body = content_words(text, language)
+    topic_words = set(language.content_words(topic))
+    body = language.content_words(text)
     return {
         "words": float(len(words)),
         "whole_sentences": float(len(whole)),
         "whole_share": share(sum(map(len, whole)), sum(map(len, found))),
-        "stop_share": share(sum(word in stop for word in words), len(words)),
-        "citations": len(CITATION.findall(text)) * rate,
+        "stop_share": share(sum(word in language.stop_words for word in words), len(words)),
+        "citations": len(language.citation.findall(text)) * rate,
         "years": len(re.findall(r"\b(?:19|20)\d\d\b", text)) * rate,
         "list_share": share(sum(bool(_LIST_LINE.match(line)) for line in lines), len(lines)),
         "short_line_share": share(sum(len(line) < 40 for line in lines), len(lines)),
         "code": share(len(CODE.findall(text)), max(1, len(text))) * 100,
         "digit_share": share(sum(c.isdigit() for c in text), len(text)),
         "capital_share": share(sum(word[:1].isupper() for word in re.findall(r"\w+", text)), len(words)),
-        "boilerplate": len(_BOILERPLATE.findall(text)) * rate,
-        "boilerplate_heading": float(bool(_BOILERPLATE.search(topic.rpartition(">")[2]))),
-        "starts_dependent": float(starts_dependent(text, language)),
+        "boilerplate": len(language.boilerplate.findall(text)) * rate,
+        "boilerplate_heading": float(bool(language.boilerplate.search(topic.rpartition(">")[2]))),
+        "starts_dependent": float(language.starts_dependent(text)),
         "starts_mid": float(bool(re.match(r"\W*[a-zß-ÿ]", text)) or text[:1] in ",;:)].…"),
         "ends_open": float(not SENTENCE_END.search(text)),
-        "pronouns": loose_pronouns(text, language) * rate,
+        "pronouns": language.loose_pronouns(text) * rate,
         "topic_overlap": share(sum(word in topic_words for word in body), max(1, len(body))) * 10,
         "names_topic": float(bool(topic_words & set(body))),
         "facts": (len(NUMBER.findall(text)) + len(CAPITALISED.findall(text))) * rate,
         "distinct": share(len(set(words)), len(words)),
-        **_form_features(text, found, rate),
+        **_form_features(text, found, rate, language),
         **subject_features(text, language),
     }
 
 
-def _form_features(text: str, found: list[str], rate: float) -> dict[str, float]:
+def _form_features(text: str, found: list[str], rate: float, language: Language) -> dict[str, float]:
     lines = [line for line in text.splitlines() if line.strip()]
     return {
         "key_lines": share(sum(_KEY_LINE.match(line) is not None for line in lines), len(lines)),
@@ -87,27 +66,27 @@ def _form_features(text: str, found: list[str], rate: float) -> dict[str, float]
         "quotes": len(re.findall(r"[\"“”«»„]", text)) * rate,
         "question_marks": text.count("?") * rate,
         "numbers": len(NUMBER.findall(text)) * rate,
-        "past": len(_PAST.findall(text)) * rate,
-        "modal": len(_MODAL.findall(text)) * rate,
-        "disclaiming": len(_DISCLAIMING.findall(text)) * rate,
+        "past": len(language.past.findall(text)) * rate,
+        "modal": len(language.modal.findall(text)) * rate,
+        "disclaiming": len(language.disclaiming.findall(text)) * rate,
     }
 
 
-def sentence_features(sentence: str, topic: str, language: str) -> dict[str, float]:
+def sentence_features(sentence: str, topic: str, language: Language) -> dict[str, float]:
     """Return how well a sentence can serve as the fact of a question."""
     words = tokens(sentence)
-    body = content_words(sentence, language)
-    topic_words = set(content_words(topic, language))
+    body = language.content_words(sentence)
+    topic_words = set(language.content_words(topic))
     names = [m.group() for m in CAPITALISED.finditer(sentence) if m.start() > 0]
     return {
         "words": float(len(words)),
         "whole": float(bool(SENTENCE_END.search(sentence)) and bool(re.match(r"[\"“(*_]*[^\W_a-zß-ÿ]", sentence))),
-        "starts_dependent": float(starts_dependent(sentence, language)),
-        "pronouns": float(loose_pronouns(sentence, language)),
+        "starts_dependent": float(language.starts_dependent(sentence)),
+        "pronouns": float(language.loose_pronouns(sentence)),
         "names": float(len(names)),
         "numbers": float(len(NUMBER.findall(sentence))),
         "names_topic": float(bool(topic_words & set(body))),
-        "citations": float(len(CITATION.findall(sentence))),
+        "citations": float(len(language.citation.findall(sentence))),
         "code": float(len(CODE.findall(sentence))),
-        "context_reference": float(bool(CONTEXT_REFERENCE.search(sentence))),
+        "context_reference": float(bool(language.context_reference.search(sentence))),
     }

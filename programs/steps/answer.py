@@ -3,9 +3,10 @@
 import re
 
 from programs.evidence import answers_agree, answers_instead
+from programs.languages.base import Language
 from programs.steps.base import Step
+from programs.text import has_words, tokens
 from programs.types import Focus
-from programs.words import NOT_STATED, has_words, stop_words, tokens
 from signatures import AnswerQuestion
 
 _MOST_ADDED = 2
@@ -22,24 +23,19 @@ def tidy_answer(text: str, question: str) -> str:
     return text[:-1].rstrip() if re.search(r"\w{2}\.$", text) and text.count(".") == 1 else text
 
 
-def is_stated(answer: str) -> bool:
-    """Say whether a completion claims that the passage holds the answer."""
-    return bool(answer) and not NOT_STATED.match(answer)
-
-
-def ground_truth(question: str, found: str, focus: Focus, passage: str, language: str) -> str | None:
+def ground_truth(question: str, found: str, focus: Focus, passage: str, language: Language) -> str | None:
     """Return the answer to keep for what was found in the passage; None if it is another than the one meant."""
     meant = focus.answer
-    if not is_stated(found):
+    if not language.is_stated(found):
         return None
     # What a thing is the sentence says outright; small models often answer with its name, which says nothing.
-    if answers_agree(found, meant) or (focus.defines and has_words(question, found)):
+    if answers_agree(found, meant, language) or (focus.defines and has_words(question, found)):
         return _fuller(found, meant, passage, language)
-    return found if answers_instead(question, found, meant, focus.sentence) else None
+    return found if answers_instead(question, found, meant, focus.sentence, language) else None
 
 
-def _fuller(found: str, meant: str, passage: str, language: str) -> str:
+def _fuller(found: str, meant: str, passage: str, language: Language) -> str:
     """Return the answer that was found where it only completes a name, date or amount that was meant."""
     added = tokens(found.replace(meant, " ", 1)) if meant in found and found in passage else []
-    complete = 0 < len(added) <= _MOST_ADDED and not set(added) & stop_words(language)
+    complete = 0 < len(added) <= _MOST_ADDED and not set(added) & language.stop_words
     return found if complete else meant

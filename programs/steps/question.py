@@ -2,11 +2,11 @@
 
 import re
 
-from programs.answers import without_answer
 from programs.focus import is_whole
+from programs.languages.base import Language
 from programs.steps.base import Step
+from programs.text import has_words
 from programs.types import Focus
-from programs.words import has_words
 from signatures import AskQuestion
 
 # Of every step that writes one question.
@@ -23,9 +23,9 @@ def tidy_question(text: str) -> str:
     return (head.rstrip() + mark).strip()
 
 
-def seed_question(written: str, focus: Focus) -> str:
+def seed_question(written: str, focus: Focus, language: Language) -> str:
     """Return the question of a completion; the focus's own where syntax left nothing to write but the answer."""
-    question = without_answer(tidy_question(written), focus.answer)
+    question = language.without_answer(tidy_question(written), focus.answer)
     if is_whole(focus) and has_words(question, focus.answer):
         return f"{focus.opening}?"  # the model put back what the words of the sentence leave open
     return question

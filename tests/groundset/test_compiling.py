@@ -18,6 +18,8 @@ from optimizers.measures import area_under_roc
 from programs.critics import open_critics
 from programs.errors import InputError, StateError
 from programs.judging import judge_chunks, judge_questions
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 
 SHA = "c" * 64
 
@@ -57,7 +59,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callab
 
 def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any]) -> None:
     compiled = load_compiled(str(folder), Users("head", SHA))
-    critic = open_critics("head", embedder=word_encoder(SHA), heads=compiled.heads)["chunk"]
+    critic = open_critics("head", languages=Languages(LANGUAGES), embedder=word_encoder(SHA), heads=compiled.heads)[
+        "chunk"
+    ]
     assert compiled.fitted == "chunk"
     good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
     bad = "14. Reuss, J. (1988). Retrieved from https://example.org/14 doi:10.1/x"
@@ -105,7 +109,7 @@ def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: str
 def test_the_shipped_critic_orders_test_rows_that_it_never_saw() -> None:
     encoder = load_embedder("all-minilm-l6-v2")
     compiled = load_compiled("shipped", Users("head", encoder.sha256))
-    critics = open_critics("head", embedder=encoder, heads=compiled.heads)
+    critics = open_critics("head", languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)
     chunks = [row for row in read_labels(ChunkLabel, [data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
     found = judge_chunks([row.text for row in chunks], critics["chunk"], compiled.predictors["chunk"])
     assert area_under_roc(np.array([row.good for row in chunks]), np.array([p for p, _ in found])) > 0.85

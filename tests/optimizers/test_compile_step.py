@@ -16,6 +16,8 @@ from optimizers.steps.base import Judges
 from optimizers.steps.examples import Examples
 from optimizers.strategies import STRATEGIES
 from programs.errors import LeakError, StrategyError
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from programs.steps.demos import read_demos
 
 NAMES = ("Ada Lund", "Bo Kern", "Cy Dahl", "Di Moss", "Eli Rask", "Flo Berg")
@@ -92,6 +94,7 @@ JUDGES = Judges(
     judge=lambda passage, question: pytest.fail("no question is written"),
     rank=lambda q, p: 1,
     answer=lambda topic, passage, question: pytest.fail("no question is written"),
+    languages=Languages(LANGUAGES),
 )
 DEMOS = read_demos(data_path("demos"))
 Compile = Callable[..., Compilation]

@@ -11,6 +11,10 @@ from optimizers.fit_head import FitOptions, Rows, fit_head, held_out_probabiliti
 from optimizers.labels import ChunkLabel, Split, split_of, splits_of
 from programs.critics.linear import LinearHead
 from programs.errors import LabelError, LeakError, PromiseError
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
+
+KNOWN = Languages(LANGUAGES)
 
 
 class WordEncoder:
@@ -76,14 +80,14 @@ def labels() -> list[ChunkLabel]:
 
 def test_outputs_whose_faults_no_row_has_stay_set_by_hand() -> None:
     found = [label for label in labels() if label.reason != "not_self_contained"]
-    assert set(fit_critic("chunk", splits_of(found), WordEncoder(), target_precision=0.8).heads.heads) == {
+    assert set(fit_critic("chunk", splits_of(found), WordEncoder(), KNOWN, target_precision=0.8).heads.heads) == {
         "fit",
         "content",
     }
 
 
 def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test() -> None:
-    fitted = fit_critic("chunk", splits_of(labels()), WordEncoder(), target_precision=0.8)
+    fitted = fit_critic("chunk", splits_of(labels()), WordEncoder(), KNOWN, target_precision=0.8)
     assert set(fitted.heads.heads) == {"fit", "content", "self_contained"}
     assert fitted.measures["test"]["auc"].value > 0.95
     assert fitted.measures["test"]["passed_citation"].value < 0.2
@@ -94,12 +98,18 @@ def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test() -> N
 def test_no_critic_is_fitted_to_test_rows_or_to_one_kind_of_row() -> None:
     splits = splits_of(labels())
     with pytest.raises(LeakError, match="test split"):
-        fit_critic("chunk", {**splits, "train": splits["train"] + splits["test"]}, WordEncoder(), target_precision=0.5)
+        fit_critic(
+            "chunk",
+            {**splits, "train": splits["train"] + splits["test"]},
+            WordEncoder(),
+            Languages(LANGUAGES),
+            target_precision=0.5,
+        )
     good = [found for found in splits["dev"] if found.good]
     with pytest.raises(LabelError, match="split dev"):
-        fit_critic("chunk", {**splits, "dev": good}, WordEncoder(), target_precision=0.5)
+        fit_critic("chunk", {**splits, "dev": good}, WordEncoder(), KNOWN, target_precision=0.5)
     with pytest.raises(PromiseError):
-        fit_critic("chunk", splits, WordEncoder(), target_precision=0.999)
+        fit_critic("chunk", splits, WordEncoder(), KNOWN, target_precision=0.999)
 
 
 def test_measures_count_what_passes_by_reason() -> None:

@@ -3,9 +3,13 @@
 import pytest
 
 from groundset.runtime.parser import Parser
-from programs.conditions import Condition, condition_in
+from programs.conditions import condition_in
+from programs.languages import LANGUAGES
+from programs.languages.base import Condition
+from programs.languages.en.reading import EnglishSyntax
 from programs.types import Focus
 
+ENGLISH = LANGUAGES["en"]
 SENTENCE = (
     "On 22 February 2009 the Henn Lady struck the Grey Widow, an unlit rock south of Sandgate, while avoiding a "
     "small fishing boat."
@@ -14,22 +18,26 @@ SENTENCE = (
 
 def test_a_condition_is_a_clause_that_the_question_does_not_name_yet() -> None:
     focus = Focus(sentence=SENTENCE, answer="22 February 2009")
-    assert condition_in(focus, "On what date did it strike?", "en") == Condition("while avoiding a small fishing boat")
-    assert condition_in(focus, "What did it strike while avoiding a small fishing boat?", "en") is None
+    assert condition_in(focus, "On what date did it strike?", ENGLISH) == Condition(
+        "while avoiding a small fishing boat"
+    )
+    assert condition_in(focus, "What did it strike while avoiding a small fishing boat?", ENGLISH) is None
     stop = Focus(sentence="The village was evacuated, because the dam had failed at 01:50.", answer="01:50")
-    assert condition_in(stop, "When?", "en") is None
-    assert condition_in(focus.model_copy(update={"answer": "fishing boat"}), "When?", "en") is None
+    assert condition_in(stop, "When?", ENGLISH) is None
+    assert condition_in(focus.model_copy(update={"answer": "fishing boat"}), "When?", ENGLISH) is None
 
 
 def test_a_phrase_that_opens_the_sentence_is_a_condition() -> None:
     focus = Focus(
         sentence="Under the charter of 1604, the town of Ambel kept one third of the toll.", answer="one third"
     )
-    assert condition_in(focus, "How much of the toll did Ambel keep?", "en") == Condition("under the charter of 1604")
-    assert condition_in(focus, "How much did Ambel keep under the charter of 1604?", "en") is None
-    assert condition_in(focus.model_copy(update={"answer": "1604"}), "When?", "en") is None
+    assert condition_in(focus, "How much of the toll did Ambel keep?", ENGLISH) == Condition(
+        "under the charter of 1604"
+    )
+    assert condition_in(focus, "How much did Ambel keep under the charter of 1604?", ENGLISH) is None
+    assert condition_in(focus.model_copy(update={"answer": "1604"}), "When?", ENGLISH) is None
     later = focus.model_copy(update={"sentence": "The town of Ambel kept one third of the toll under the charter."})
-    assert condition_in(later, "How much of the toll did Ambel keep?", "en") is None
+    assert condition_in(later, "How much of the toll did Ambel keep?", ENGLISH) is None
 
 
 @pytest.mark.parametrize(
@@ -58,7 +66,7 @@ def test_a_phrase_that_opens_the_sentence_is_a_condition() -> None:
 def test_an_adverbial_clause_goes_with_the_question(
     parser: Parser, sentence: str, answer: str, question: str, composed: str
 ) -> None:
-    found = condition_in(Focus(sentence=sentence, answer=answer), question, "en", parser)
+    found = condition_in(Focus(sentence=sentence, answer=answer), question, ENGLISH, EnglishSyntax(parser))
     assert found is not None
     assert found.composed == composed
 
@@ -81,4 +89,4 @@ def test_an_adverbial_clause_goes_with_the_question(
 def test_what_is_no_condition_of_the_question_is_left_alone(
     parser: Parser, sentence: str, answer: str, question: str
 ) -> None:
-    assert condition_in(Focus(sentence=sentence, answer=answer), question, "en", parser) is None
+    assert condition_in(Focus(sentence=sentence, answer=answer), question, ENGLISH, EnglishSyntax(parser)) is None

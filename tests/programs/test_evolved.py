@@ -9,6 +9,8 @@ from dspy.lm15 import Message, Request, Response, Usage
 
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.parser import Parser
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from programs.recipes import RECIPES, build_recipe
 from programs.steps import STEPS as ALL_STEPS
 from programs.steps.demos import Demos
@@ -125,7 +127,7 @@ def make(demos: Demos) -> Make:
             candidates=candidates,
             max_rank=max_rank,
             demos=demos,
-            parse=parse,
+            languages=Languages(LANGUAGES, parse),
             only_easy=only_easy,
         )
         seen: list[StepRecord] = []
@@ -320,7 +322,15 @@ def test_rubbish_from_every_step_ends_in_rejects_and_never_in_an_error(make: Mak
 
 def test_every_step_is_a_bare_predictor_of_the_program(demos: Demos) -> None:
     for name in RECIPES:
-        recipe = build_recipe(name, critics={}, retriever=FixedRetriever(1), candidates=1, max_rank=5, demos=demos)
+        recipe = build_recipe(
+            name,
+            critics={},
+            retriever=FixedRetriever(1),
+            languages=Languages(LANGUAGES),
+            candidates=1,
+            max_rank=5,
+            demos=demos,
+        )
         names = {step for step, _ in recipe.named_predictors()}  # type: ignore[attr-defined]
         assert {"chunk", "judge", "same", "grounding", *STEPS.values()} == names
         assert recipe.dump_state()["question"]["demos"]  # type: ignore[attr-defined]

@@ -233,7 +233,7 @@ def test_a_recipe_is_handed_a_parser_only_if_there_is_one(docs, tmp_path, name, 
     handed = []
 
     def build(recipe, **parts):
-        handed.append(parts["parse"])
+        handed.append(parts["languages"].parse)
         return recipe_builder()(recipe, **parts)
 
     assert generate(docs, tmp_path / "run", recipe=build, parser=name).ending == "complete"

@@ -8,6 +8,8 @@ from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import NOT_STATED
 from optimizers.steps.examples import Examples, examples_of
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 
 SPLITS = ("train", "dev", "test")
 
@@ -16,11 +18,12 @@ SPLITS = ("train", "dev", "test")
 def examples() -> dict[str, Examples]:
     files = label_files("all", ())
     chunks, questions = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files)
-    parse = load_parser("en-core-web-sm")
+    parsed, unparsed = Languages(LANGUAGES, load_parser("en-core-web-sm")), Languages(LANGUAGES)
     # Descriptions of names and openings need a parser; the other steps are quicker without.
-    parsers = {"reasoning": parse, "question": parse}
+    languages = {"reasoning": parsed, "question": parsed}
     return {
-        step: examples_of(row, chunks, questions, seed=3, parse=parsers.get(step)) for step, row in COMPILABLE.items()
+        step: examples_of(row, chunks, questions, languages.get(step, unparsed), seed=3)
+        for step, row in COMPILABLE.items()
     }
 
 

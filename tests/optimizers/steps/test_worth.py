@@ -8,9 +8,21 @@ import pytest
 from optimizers.steps import COMPILABLE
 from optimizers.steps.base import Judges
 from programs.deciding import Decision
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from programs.types import Focus
 
 PASSAGE = "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb."
+
+
+class Unread:
+    """Knows English, but is asked to parse nothing."""
+
+    def __call__(self, sentence: str, language: str) -> None:
+        pytest.fail("nothing is parsed")
+
+    def reads(self, language: str) -> bool:
+        return language == "en"
 
 
 def judges(probability: float = 0.8, rank: int | None = 1, weakest: str = "clear", found: str = "Maria Kolb") -> Judges:
@@ -22,6 +34,7 @@ def judges(probability: float = 0.8, rank: int | None = 1, weakest: str = "clear
         judge=lambda passage, question: decision,
         rank=lambda question, passage: rank,
         answer=lambda topic, passage, question: found,
+        languages=Languages(LANGUAGES, Unread()),
     )
 
 

@@ -10,6 +10,8 @@ from programs.critics.ensemble import Blend, EnsembleCritic
 from programs.critics.heads import HeadCritic
 from programs.deciding import decide
 from programs.errors import InputError
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from signatures import JudgeQuestion
 
 BLEND = Blend(asked="answerable", floor=0.2, intercept=0.0, head=0.0, model=1.0)
@@ -28,9 +30,12 @@ class Model:
         return {name: {"noul": 0.9} for name in questions}
 
 
+KNOWN = Languages(LANGUAGES)
+
+
 def ensemble(model, word_encoder, floor=0.2):
     blend = BLEND.model_copy(update={"floor": floor})
-    return EnsembleCritic(HeadCritic("judge", word_encoder("x")), model, blend)
+    return EnsembleCritic(HeadCritic("judge", word_encoder("x"), KNOWN), model, blend)
 
 
 def test_the_model_is_asked_one_thing_and_has_its_say(word_encoder):
@@ -46,7 +51,7 @@ def test_the_model_is_asked_one_thing_and_has_its_say(word_encoder):
 
 def test_what_the_head_refuses_costs_no_call(word_encoder):
     model = Model()
-    critic, alone = ensemble(model, word_encoder, floor=1.1), HeadCritic("judge", word_encoder("x"))
+    critic, alone = ensemble(model, word_encoder, floor=1.1), HeadCritic("judge", word_encoder("x"), KNOWN)
     judge, asked = dspy.Predict(JudgeQuestion), {"passage": PASSAGE, "question": QUESTION}
     assert decide(judge, critic, **asked) == decide(judge, alone, **asked)
     assert model.asked == []
@@ -55,6 +60,7 @@ def test_what_the_head_refuses_costs_no_call(word_encoder):
 def test_a_step_without_a_blend_is_the_heads_alone(word_encoder):
     opened = open_critics(
         "ensemble",
+        languages=KNOWN,
         embedder=word_encoder("x"),
         language_model=SimpleNamespace(name="tiny", lm=None),
         blends={"judge": BLEND},
@@ -65,9 +71,14 @@ def test_a_step_without_a_blend_is_the_heads_alone(word_encoder):
 
 def test_what_an_ensemble_lacks_is_said(word_encoder):
     with pytest.raises(InputError, match="--critic ensemble needs a language model"):
-        open_critics("ensemble", embedder=word_encoder("x"), language_model=None)
+        open_critics("ensemble", languages=KNOWN, embedder=word_encoder("x"), language_model=None)
     with pytest.raises(InputError, match="compile judge --optimizer fit-ensemble --lm tiny"):
-        open_critics("ensemble", embedder=word_encoder("x"), language_model=SimpleNamespace(name="tiny", lm=None))
+        open_critics(
+            "ensemble",
+            languages=KNOWN,
+            embedder=word_encoder("x"),
+            language_model=SimpleNamespace(name="tiny", lm=None),
+        )
 
 
 def test_log_odds_add_up():

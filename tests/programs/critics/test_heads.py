@@ -16,9 +16,12 @@ from programs.critics.remembering import RememberingEncoder
 from programs.deciding import decide
 from programs.errors import InputError
 from programs.judging import judge_chunks, judge_questions
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from programs.steps import STEPS
 from signatures import CompareQuestions, GroundAnswer, ScoreChunk
 
+KNOWN = Languages(LANGUAGES)
 PASSAGE = (
     "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb. "
     "The bridge replaced a ferry that had carried up to 400 people a day. It is painted with a green enamel, and "
@@ -44,7 +47,7 @@ class WordEncoder:
 
 @pytest.fixture
 def critics() -> dict[str, Critic]:
-    return open_critics("head", embedder=WordEncoder())
+    return open_critics("head", languages=KNOWN, embedder=WordEncoder())
 
 
 def test_running_text_passes_and_references_do_not(critics: dict[str, Critic]) -> None:
@@ -92,7 +95,7 @@ def test_questions_that_differ_in_a_number_are_not_the_same(critics: dict[str, C
 @settings(max_examples=100, deadline=None)
 @given(st.text(), st.text())
 def test_every_text_gets_a_probability(passage: str, topic: str) -> None:
-    decision = decide(dspy.Predict(ScoreChunk), HeadCritic("chunk", WordEncoder()), passage=passage, topic=topic)
+    decision = decide(dspy.Predict(ScoreChunk), HeadCritic("chunk", WordEncoder(), KNOWN), passage=passage, topic=topic)
     assert set(decision.levels) == {"clarity", "depth", "structure", "relevance"}
     assert all(0 <= level <= 2 for level in decision.levels.values())
     assert all(0 <= p <= 1 for p in decision.probabilities.values())
@@ -110,7 +113,7 @@ def test_every_step_that_decides_has_a_critic_from_the_start(critics: dict[str, 
 def test_a_critic_needs_its_parts() -> None:
     for spec in (*CRITICS, "oracle"):
         with pytest.raises(InputError, match=f"--critic {spec}"):
-            open_critics(spec)
+            open_critics(spec, languages=KNOWN)
 
 
 def test_the_critics_of_a_run_embed_a_text_once() -> None:
@@ -123,7 +126,7 @@ def test_the_critics_of_a_run_embed_a_text_once() -> None:
             return super().encode(texts)
 
     counting = Counting()
-    opened = open_critics("head", embedder=counting)
+    opened = open_critics("head", languages=KNOWN, embedder=counting)
     question = "Which engineer led the work on the Lowen harbour bridge?"
     judge_questions([(question, PASSAGE)], opened["judge"])
     decide(dspy.Predict(CompareQuestions), opened["same"], first=question, second=question)

@@ -3,8 +3,11 @@
 import pytest
 
 from groundset.runtime.parser import Parser
-from programs.antecedent import resolved
 from programs.focus import choose_foci
+from programs.languages import LANGUAGES
+from programs.languages.en.reading import EnglishSyntax
+
+ENGLISH = LANGUAGES["en"]
 
 FIRST = "Maria Kolb led the work on the Lowen Link in 1931."
 
@@ -28,12 +31,12 @@ FIRST = "Maria Kolb led the work on the Lowen Link in 1931."
 def test_a_subject_that_stays_is_named(
     sentences: tuple[str, ...], topic: str, alone: str | None, parser: Parser
 ) -> None:
-    assert resolved(sentences, topic, "en", parser).get(sentences[-1]) == alone
+    assert EnglishSyntax(parser).resolved(sentences, topic).get(sentences[-1]) == alone
 
 
 def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
     passage = "Maria Kolb led the work on the Lowen Link. In 1933 she joined the Tarn Institute of Technology."
-    foci = choose_foci(passage, "Maria Kolb", "en", (), parser)
+    foci = choose_foci(passage, "Maria Kolb", ENGLISH, syntax=EnglishSyntax(parser))
     focus = next(focus for focus in foci if focus.answer == "1933")
     assert focus.opening == "In which year did Maria Kolb join the Tarn Institute of Technology"
     assert focus.sentence in passage
@@ -82,5 +85,5 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
     ],
 )
 def test_a_question_has_the_person_of_the_title_in_full(title: str, passage: str, opening: str, parser: Parser) -> None:
-    foci = choose_foci(passage, title, "en", (), parser)
+    foci = choose_foci(passage, title, ENGLISH, syntax=EnglishSyntax(parser))
     assert next(focus.opening for focus in foci if focus.answer == "1933") == opening

@@ -2,9 +2,11 @@
 
 import pytest
 
-from groundset.runtime.parser import Parser, load_parser
-from programs.askable import askable
+from groundset.runtime.parser import Parser
 from programs.focus import choose_foci
+from programs.languages import LANGUAGES
+from programs.languages.en.askable import askable
+from programs.languages.en.reading import EnglishSyntax
 
 
 def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
@@ -110,16 +112,11 @@ def test_what_syntax_gives_comes_before_what_form_gives(parser: Parser) -> None:
         "The council, which had met in 1911, wished for a bridge that no flood of the Lowen would carry away. "
         "The Lowen harbour bridge was opened in 1931 after nine years of work."
     )
-    foci = choose_foci(passage, "Lowen harbour", "en", (), parser)
+    foci = choose_foci(passage, "Lowen harbour", LANGUAGES["en"], syntax=EnglishSyntax(parser))
     assert foci[0].opening == "In which year was the Lowen harbour bridge opened after nine years of work"
     assert [focus.opening for focus in foci if focus.answer == "1911"] == ["In which year"]
-    without = choose_foci(passage, "Lowen harbour", "en", ())
+    without = choose_foci(passage, "Lowen harbour", LANGUAGES["en"])
     assert {focus.opening for focus in without if focus.answer == "1931"} == {"In which year"}
-
-
-def test_other_languages_are_left_alone(parser: Parser) -> None:
-    assert parser("Die Brücke wurde 1931 eröffnet.", "de") is None
-    assert load_parser("none")("The bridge was opened in 1931.", "en") is None
 
 
 @pytest.mark.parametrize(

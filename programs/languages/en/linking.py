@@ -1,18 +1,19 @@
 """What ties a name in a question to another sentence of the passage, for evolution ``reasoning``.
 
 Read off the syntax of English sentences. Elsewhere a description that takes a name's place would have to agree with it
-in gender and case, so other languages, and sentences that no parser reads, have no links.
+in gender and case.
 """
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from programs.antecedent import resolved
-from programs.evidence import sentences
-from programs.syntax import SAYS_LITTLE, clauses, leading, rest_of, text_of, verb_of
-from programs.types import Focus, Parse
-from programs.words import CONTEXT_REFERENCE, content_words, loose_pronouns, stop_words, tokens, without_brackets
+from programs.languages.base import Link
+from programs.languages.en.antecedent import resolved
+from programs.languages.en.syntax import SAYS_LITTLE, Read, clauses, leading, rest_of, text_of, verb_of
+from programs.languages.en.words import WORDS as ENGLISH
+from programs.text import tokens, without_brackets
+from programs.types import Focus
 
 _NAME = re.compile(r"(?:[^\W\d_a-zß-ÿ][\w’'-]*)(?:(?: (?:of|the|and|von|der|de|du|del|la))* [^\W\d_a-zß-ÿ][\w’'-]*)*")
 _WORDS = range(3, 15)
@@ -21,76 +22,56 @@ _PERSON = "person"
 _FEWEST_OTHER_WORDS = 2  # a question that asks only what a name is has no room for a description of it
 
 
-class Link(NamedTuple):
-    """A name of the question, a sentence of the passage that tells of it, and what that says.
-
-    ``predicate`` is a verb with what follows it, and empty where ``kind`` says all ("a ferry of 1902"). Where it is
-    not, ``kind`` is "person" for one, and empty where somebody has to find it.
-    """
-
-    name: str
-    sentence: str
-    predicate: str
-    kind: str = ""
-
-
-def link(passage: str, topic: str, language: str, focus: Focus, question: str, parse: Parse | None) -> Link | None:
+def link(passage: str, topic: str, focus: Focus, question: str, read: Read) -> Link | None:
     """Return what ties a name in the question to a sentence of the passage, the longest name first.
 
     A sentence tells of a name that is its subject, or that a phrase or a clause with "who" or "which" follows. What it
     says must be understood alone and must not hold the answer; the sentence that is asked about counts only where
     what it says is an aside.
     """
-    parsed = parse(question, language) if parse and language == "en" else None
-    if parse is None or parsed is None:
-        return None
-    names = _names(parsed, focus, language)
-    read = list(_read(passage, topic, language, parse)) if names else []
+    names = _names(read(question), focus)
+    told_all = list(_told(passage, topic, read)) if names else []
     for name in names:
-        for sentence, told in read:
+        for sentence, told in told_all:
             for linked in _said(told, name, sentence, aside=sentence == focus.sentence):
                 if _describes(linked, focus.answer, question):
-                    person = linked.predicate and _is_person(name, read)
+                    person = linked.predicate and _is_person(name, told_all)
                     return linked._replace(kind=_PERSON) if person else linked
     return None
 
 
-def predicates(passage: str, topic: str, language: str, parse: Parse | None) -> list[Link]:
+def predicates(passage: str, topic: str, read: Read) -> list[Link]:
     """Return what the sentences of a passage say of names, where a kind has to be found for it."""
-    if parse is None or language != "en":
-        return []
     found = [
         linked
-        for sentence, told in _read(passage, topic, language, parse)
+        for sentence, told in _told(passage, topic, read)
         for name in dict.fromkeys(_NAME.findall(told.text))
         if any(token.pos_ == "PROPN" and token.text in name for token in told)
         for linked in _said(told, name, sentence, aside=False)
         if linked.predicate
         and not linked.kind
         and _describes(linked, "-", name)
-        and not set(tokens(name)) <= stop_words(language)
+        and not set(tokens(name)) <= ENGLISH.stop_words
     ]
     return list(dict.fromkeys(found))
 
 
-def _read(passage: str, topic: str, language: str, parse: Parse) -> Iterator[tuple[str, Any]]:
+def _told(passage: str, topic: str, read: Read) -> Iterator[tuple[str, Any]]:
     """Yield the sentences of a passage, each parsed with names for pronouns and without brackets."""
-    read = sentences(passage, language)
-    alone = resolved(read, topic, language, parse)
-    for sentence in read:
-        parsed = parse(without_brackets(alone.get(sentence, sentence)), language)
-        if parsed is not None:
-            yield sentence, parsed
+    sentences = ENGLISH.sentences(passage)
+    alone = resolved(sentences, topic, read)
+    for sentence in sentences:
+        yield sentence, read(without_brackets(alone.get(sentence, sentence)))
 
 
-def _names(question: Any, focus: Focus, language: str) -> list[str]:
+def _names(question: Any, focus: Focus) -> list[str]:
     """Return the names in a question that a description can take the place of."""
     found = []
     for match in _NAME.finditer(question.text):
         name = match.group()
         span = question.char_span(*match.span())
-        others = set(content_words(question.text, language)) - set(content_words(name, language))
-        if span is None or name in focus.answer or set(tokens(name)) <= stop_words(language):
+        others = set(ENGLISH.content_words(question.text)) - set(ENGLISH.content_words(name))
+        if span is None or name in focus.answer or set(tokens(name)) <= ENGLISH.stop_words:
             continue
         after = question[span.end] if span.end < len(question) else None
         before = question[span.start - 1].lower_ if span.start else ""
@@ -134,25 +115,25 @@ def _kind(noun: Any) -> str:
 
 def _describes(linked: Link, answer: str, question: str) -> bool:
     said = f"{linked.kind} {linked.predicate}".strip()
-    words, asked = content_words(said, "en"), set(content_words(question, "en"))
+    words, asked = ENGLISH.content_words(said), set(ENGLISH.content_words(question))
     return (
         len(tokens(said)) in _WORDS
         and len(set(words)) >= _FEWEST_CONTENT_WORDS
         and not asked.intersection(words)
         and answer.casefold() not in said.casefold()
-        and not set(content_words(answer, "en")) & set(words)
-        and not loose_pronouns(said, "en")
+        and not set(ENGLISH.content_words(answer)) & set(words)
+        and not ENGLISH.loose_pronouns(said)
         and not re.search(r"\w+sel(?:f|ves)\b", said)
-        and not CONTEXT_REFERENCE.search(said)
+        and not ENGLISH.context_reference.search(said)
         and not re.search(r"[()\[\]:;\"“”]", said)
     )
 
 
-def _is_person(name: str, read: list[tuple[str, Any]]) -> bool:
+def _is_person(name: str, told_all: list[tuple[str, Any]]) -> bool:
     """Say whether the passage calls the bearer of a name he or she; recognised persons may be ships."""
     return any(
         name not in sentence and re.search(r"\b(?:[Hh]e|[Ss]he)\b", sentence) and name in told.text
-        for sentence, told in read
+        for sentence, told in told_all
     )
 
 

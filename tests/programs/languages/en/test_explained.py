@@ -3,7 +3,7 @@
 import pytest
 
 from groundset.runtime.parser import Parser
-from programs.askable import askable
+from programs.languages.en.askable import askable
 
 
 def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:

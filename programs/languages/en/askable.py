@@ -8,11 +8,11 @@ a critic that chooses.
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from programs.answers import ENGLISH_MONTHS, opening, spans
-from programs.explained import explained
-from programs.syntax import (
+from programs.languages.base import Askable
+from programs.languages.en.explained import explained
+from programs.languages.en.syntax import (
     PLACES,
     TIMES,
     Clause,
@@ -27,34 +27,21 @@ from programs.syntax import (
     text_of,
     verb_of,
 )
-from programs.words import CONTEXT_REFERENCE, has_words, loose_pronouns, without_brackets
+from programs.languages.en.words import WORDS as ENGLISH
+from programs.text import has_words, without_brackets
 
 _OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
 _OF_AMOUNTS = frozenset({"after", "for", "within", "over", "by"})
 _BY_LABEL = {"ORG": "Which organization", "GPE": "Which place", "LOC": "Which place"}
 _THINGS = frozenset({"PRODUCT", "WORK_OF_ART", "FAC", "LAW", "EVENT"})
-_PARTS_OF_A_YEAR = rf"{ENGLISH_MONTHS}|spring|summer|autumn|winter"
+_PARTS_OF_A_YEAR = rf"{ENGLISH.months}|spring|summer|autumn|winter"
 _TITLE = r"(?:Mr|Mrs|Ms|Dr|Sir|Lady|Lord|Professor|President|Councillor|Senator|Judge|Captain|General)\b"
 _ASKS_OF_WHAT = r"What percentage|How many (?:hundred|thousand|million|billion)"  # the rest of the clause does not say
 _LOOSE = frozenset({"no", "same", "such", "other", "another", "own", "few", "many", "more", "several"})
 _WORDS = range(5, 31)
 _DEFINITION_WORDS = range(3, 31)
 _MOST_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
-
-
-class Askable(NamedTuple):
-    """An answer, the question for it as far as the sentence gives its words, and how promising it is.
-
-    ``named`` says whether the question holds a proper name; most that hold none do not say what they ask about.
-    ``defines`` says whether it asks what something is.
-    """
-
-    answer: str
-    opening: str
-    worth: float
-    named: bool
-    defines: bool = False
 
 
 def askable(sentence: Any, title: str) -> list[Askable]:
@@ -96,7 +83,7 @@ def _answers(sentence: Any) -> Iterator[str]:
             counted.append(sentence[entity.start : noun.i + 1].text)
     entities = [entity.text for entity in sentence.ents if entity.label_ != "ORDINAL"]
     bare = r"^(?:about|some|nearly|almost|only|over|around|the|an?) "
-    seen = (*spans(sentence.text), *counted, *entities, *(chunk.text for chunk in objects))
+    seen = (*ENGLISH.spans(sentence.text), *counted, *entities, *(chunk.text for chunk in objects))
     yield from dict.fromkeys(re.sub(bare, "", text, flags=re.IGNORECASE) for text in seen)
 
 
@@ -104,8 +91,8 @@ def _sound(asked: Askable, words: range = _WORDS) -> bool:
     text = asked.opening
     return (
         len(text.split()) in words
-        and not CONTEXT_REFERENCE.search(text)
-        and not loose_pronouns(text, "en")
+        and not ENGLISH.context_reference.search(text)
+        and not ENGLISH.loose_pronouns(text)
         and not re.search(r"[()\[\]]|[:;] [a-z]|(?<!and), (?:that|which|who)\b", text)
         and asked.answer.casefold() not in text.casefold()
         and not re.search(r"[()\[\]]", asked.answer)
@@ -236,7 +223,7 @@ def _is_named(text: str, sentence: Any, title: str) -> bool:
 
 def _form(span: Any, answer: str) -> str:
     """Return the question words that the answer's form gives; a number in words counts the noun after it."""
-    begins = opening(answer, "en")
+    begins = ENGLISH.opening(answer)
     if span[-1].tag_ == "NN" and re.match(r"\d+ ", answer) and begins.startswith("How many "):
         return ""  # "1947 cookbook"
     counts = len(span) > 1 and span[-1].tag_ == "NNS" and all(token.pos_ == "NUM" for token in span[:-1])

@@ -5,8 +5,10 @@ OntoNotes entities).
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
+
+Read = Callable[[str], Any]  # parses a sentence
 
 TIMES = frozenset({"DATE", "TIME"})
 PLACES = frozenset({"GPE", "LOC", "FAC"})

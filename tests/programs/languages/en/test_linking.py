@@ -3,7 +3,9 @@
 import pytest
 
 from groundset.runtime.parser import Parser
-from programs.linking import Link, describe, link, predicates
+from programs.languages.base import Link
+from programs.languages.en.linking import describe
+from programs.languages.en.reading import EnglishSyntax
 from programs.types import Focus
 
 ROCK = (
@@ -14,7 +16,7 @@ ROCK = (
 
 def linked(parser: Parser, passage: str, question: str, answer: str, topic: str = "") -> Link | None:
     sentence = next(f"{part.rstrip('.')}." for part in passage.split(". ") if answer in part)
-    return link(passage, topic, "en", Focus(sentence=sentence, answer=answer), question, parser)
+    return EnglishSyntax(parser).link(passage, topic, Focus(sentence=sentence, answer=answer), question)
 
 
 def asked(parser: Parser, passage: str, question: str, answer: str, kind: str = "") -> str | None:
@@ -93,21 +95,13 @@ def test_a_name_that_is_part_of_something_stays(parser: Parser, question: str) -
     assert linked(parser, ROCK, question, "22 February 2009") is None
 
 
-def test_other_languages_and_no_parser_give_no_links(parser: Parser) -> None:
-    focus = Focus(sentence=ROCK.split(". ")[1], answer="22 February 2009")
-    question = "On what date did the Henn Lady strike the Grey Widow?"
-    assert link(ROCK, "", "de", focus, question, parser) is None
-    assert link(ROCK, "", "en", focus, question, None) is None
-
-
 def test_predicates_are_what_sentences_say_of_names(parser: Parser) -> None:
     passage = (
         "Panels last for nine years. Maria Kolb had built two locks at Tarn. Tidepool is a small job queue for Python."
     )
-    assert predicates(passage, "", "en", parser) == [
+    assert EnglishSyntax(parser).predicates(passage, "") == [
         Link("Maria Kolb", "Maria Kolb had built two locks at Tarn.", "had built two locks at Tarn")
     ]
-    assert predicates(passage, "", "de", parser) == predicates(passage, "", "en", None) == []
 
 
 @pytest.mark.parametrize(

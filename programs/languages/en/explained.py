@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from programs.syntax import (
+from programs.languages.en.syntax import (
     PLACES,
     SAYS_LITTLE,
     TIMES,
@@ -22,7 +22,7 @@ from programs.syntax import (
     text_of,
     verb_of,
 )
-from programs.words import CONTEXT_REFERENCE
+from programs.languages.en.words import WORDS as ENGLISH
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _AFTER_PASSIVE = frozenset({"after", "as", "for", "from", "into", "of", "on", "with"})
@@ -78,7 +78,7 @@ def _reasons(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
         if child.i < clause.verb.i or child.dep_ not in ("advcl", "prep") or not _gives_reason(clause, child):
             continue
         answer, rest = text_of(child.subtree), rest_of(clause, child.i)
-        told = len(answer.split()) in _REASON_WORDS and not CONTEXT_REFERENCE.search(answer)
+        told = len(answer.split()) in _REASON_WORDS and not ENGLISH.context_reference.search(answer)
         if told and (verb.rest or rest):
             yield Explained(answer, f"Why {verb.auxiliary} {subject} {verb.rest} {rest}", clause, 1.4)
 

@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from programs.syntax import clauses, subject_of
-from programs.types import Parse
-from programs.words import content_words, stop_words, without_brackets
+from programs.languages.en.syntax import Read, clauses, subject_of
+from programs.languages.en.words import WORDS as ENGLISH
+from programs.text import without_brackets
 
 _OF_PERSONS = frozenset({"he", "she"})
 _MOST_NAME_WORDS = 6
 
 
-def resolved(sentences: Iterable[str], topic: str, language: str, parse: Parse) -> dict[str, str]:
+def resolved(sentences: Iterable[str], topic: str, read: Read) -> dict[str, str]:
     """Return each sentence whose subject is "it", "he" or "she" with what that stands for in its place.
 
     It stands for the subject of the sentence before, if title or headings name that and it fits: a person for "he"
@@ -20,11 +20,10 @@ def resolved(sentences: Iterable[str], topic: str, language: str, parse: Parse) 
     either.
     """
     found: dict[str, str] = {}
-    known = set(content_words(topic, language))
+    known = set(ENGLISH.content_words(topic))
     name, person = "", False
     for sentence in sentences:
-        parsed = parse(sentence, language)
-        clause = next(clauses(parsed), None) if parsed is not None else None
+        clause = next(clauses(read(sentence)), None)
         if clause is None:
             name = ""
             continue
@@ -38,7 +37,7 @@ def resolved(sentences: Iterable[str], topic: str, language: str, parse: Parse) 
             continue
         text = subject_of(subject, "")
         person = subject.ent_type_ == "PERSON"
-        fits = set(content_words(text, language)) <= known
+        fits = set(ENGLISH.content_words(text)) <= known
         name = text if subject.pos_ == "PROPN" and fits and len(text.split()) <= _MOST_NAME_WORDS else ""
     return found
 
@@ -53,7 +52,7 @@ def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
     if not first or not any(entity.label_ == "PERSON" and entity.text == surname for entity in parsed.ents):
         return text
     before = re.findall(rf"\b([^\W\d_][\w’'-]*) {re.escape(surname)}\b(?! [A-Z])", passage)
-    others = {word for word in before if word[:1].isupper() and word.casefold() not in stop_words("en")}
+    others = {word for word in before if word[:1].isupper() and word.casefold() not in ENGLISH.stop_words}
     if not others <= {first.split()[-1]}:
         return text
     return re.sub(rf"(?<![\w’'-])(?<!{re.escape(first)} ){re.escape(surname)}(?![\w-])", name, text)

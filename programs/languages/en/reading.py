@@ -1,0 +1,50 @@
+"""The syntax of English, bound to what parses its sentences."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from programs.languages.base import Askable, Condition, Link
+from programs.languages.en.antecedent import in_full, resolved
+from programs.languages.en.askable import askable
+from programs.languages.en.conditions import conditions
+from programs.languages.en.linking import describe, link, predicates
+from programs.languages.en.words import WORDS as ENGLISH
+from programs.text import without_brackets
+from programs.types import Focus, Parse
+
+
+class EnglishSyntax:
+    """What is read off English sentences; see :class:`programs.languages.base.Syntax`."""
+
+    def __init__(self, parse: Parse) -> None:
+        """Take what parses English sentences with tags, dependencies and entities."""
+        self._parse = parse
+
+    def resolved(self, sentences: Iterable[str], topic: str) -> dict[str, str]:
+        """Return each sentence whose subject is "it", "he" or "she" with what that stands for in its place."""
+        return resolved(sentences, topic, self._read)
+
+    def askable(self, fact: str, title: str, passage: str) -> list[Askable]:
+        """Return what a sentence can be asked, the most promising first."""
+        sentence = self._read(without_brackets(fact))
+        found = askable(sentence, title)
+        return [each._replace(opening=in_full(each.opening, title, sentence, passage)) for each in found]
+
+    def conditions(self, fact: str, question: str) -> Iterator[Condition]:
+        """Yield the adverbial clauses of a sentence that a question can be put under."""
+        return conditions(self._read(without_brackets(fact)), question)
+
+    def link(self, passage: str, topic: str, focus: Focus, question: str) -> Link | None:
+        """Return what ties a name in the question to a sentence of the passage, the longest name first."""
+        return link(passage, topic, focus, question, self._read)
+
+    def predicates(self, passage: str, topic: str) -> list[Link]:
+        """Return what the sentences of a passage say of names, where a kind has to be found for it."""
+        return predicates(passage, topic, self._read)
+
+    def describe(self, question: str, link: Link, kind: str) -> str | None:
+        """Return the question with the name replaced by its kind and what is said of it; None for a useless kind."""
+        return describe(question, link, kind)
+
+    def _read(self, sentence: str) -> Any:
+        return self._parse(sentence, ENGLISH.code)

@@ -1,0 +1,40 @@
+"""The languages that a program is handed, and which of them a text is written in."""
+
+from collections.abc import Mapping
+
+from programs.language import language_of
+from programs.languages.base import Language, Syntax
+from programs.languages.neutral import neutral
+from programs.types import Parse
+
+
+class Languages:
+    """The known languages by their codes; any other is neutral.
+
+    Attributes:
+        parse: reads the syntax of sentences; None if nothing does.
+    """
+
+    def __init__(self, known: Mapping[str, Language], parse: Parse | None = None) -> None:
+        """Take a table of languages, and what reads the syntax of those that have one."""
+        self.parse = parse
+        self._known = dict(known)
+        self._syntaxes: dict[str, Syntax | None] = {}
+
+    def of(self, text: str) -> Language:
+        """Return the language that a text is most likely written in."""
+        return self[language_of(text)]
+
+    def __getitem__(self, code: str) -> Language:
+        """Return the language with an ISO 639-1 code."""
+        if code not in self._known:
+            self._known[code] = neutral(code)
+        return self._known[code]
+
+    def syntax_of(self, language: Language) -> Syntax | None:
+        """Return the syntax of a language; None if it has none or nothing parses its sentences."""
+        if language.code not in self._syntaxes:
+            reads = self.parse is not None and self.parse.reads(language.code)
+            made = language.syntax(self.parse) if reads and language.syntax and self.parse else None
+            self._syntaxes[language.code] = made
+        return self._syntaxes[language.code]

@@ -1,0 +1,180 @@
+"""The closed word classes of a language, and the patterns that tell what a text of it leans on or is made of."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from threading import Lock
+from typing import Any
+
+from snowballstemmer import stemmer
+
+from programs.sentences import sentences
+from programs.text import tokens
+
+Pattern = re.Pattern[str]
+
+# Pages and bibliographies have these whatever their language.
+_ANY_BOILERPLATE = r"cookies?|copyright|©|newsletter|log ?in|disclaimer"
+_ANY_CITATION = (
+    r"doi|isbn|issn|pmid|pmc|arxiv|bibcode|s2cid|et al|vol\.|pp?\. ?\d|ed\.\)|eds\.|university press|journal of|"
+    r"proceedings|ibid|op\. cit"
+)
+# What models write instead of an answer: the instruction of the step is English whatever the passage is.
+_ANY_REFUSAL = (
+    r"not (?:stated|mentioned|given|specified|provided|known|said|available)|unknown|no answer|n/?a|none|"
+    r"nothing (?:is|was) (?:said|stated)|the (?:passage|text) does not"
+)
+_OPENING_WORDS = 7  # a longer stretch before the first comma is the main clause itself
+_KEPT_STEMS = 65_536
+_STEMMING = Lock()  # a Snowball stemmer holds the word that it works on
+
+NEVER = re.compile(r"(?!)")
+
+
+def word_list(listed: str) -> frozenset[str]:
+    """Return words that spaces part."""
+    return frozenset(listed.split())
+
+
+def whole_words(*alternatives: str, as_written: bool = False) -> Pattern:
+    """Return a pattern of whole words; ``as_written`` keeps capitals apart."""
+    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", 0 if as_written else re.IGNORECASE)
+
+
+def at_start(*alternatives: str) -> Pattern:
+    """Return a pattern of how a text begins, after signs."""
+    return re.compile(rf"\W*(?:{'|'.join(alternatives)})", re.IGNORECASE)
+
+
+def page_furniture(*alternatives: str) -> Pattern:
+    """Return a pattern of a language's page furniture with that of all languages."""
+    return whole_words(_ANY_BOILERPLATE, *alternatives)
+
+
+def references(*alternatives: str) -> Pattern:
+    """Return a pattern of a language's words of references with the signs and words of all languages."""
+    words = "|".join((_ANY_CITATION, *alternatives))
+    return re.compile(rf"\b(?:{words})\b|\^|\(\d{{4}}[a-z]?\)[.,]|https?://|www\.", re.IGNORECASE)
+
+
+def refusals(*alternatives: str) -> Pattern:
+    """Return a pattern of what says that there is no answer, in a language or in the words of the instruction."""
+    return re.compile(rf"\W*(?:{'|'.join((_ANY_REFUSAL, *alternatives))})\b", re.IGNORECASE)
+
+
+ANY_REFUSAL, ANY_PAGE_FURNITURE, ANY_REFERENCES = refusals(), page_furniture(), references()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Words:
+    """The words of a language; patterns of what it has no words for never match.
+
+    Attributes:
+        code: ISO 639-1 code.
+        stop_words: function words.
+        question_words: the words that open a question.
+        stemmer: what Snowball calls the language; without it each word is its own stem.
+        segmenter: the code of the language whose rules tell where sentences end, if it is another one.
+        dependent_start: the start of a text that points at what came before.
+        loose_pronoun: pronouns that may have no antecedent.
+        context_reference: what speaks of the text at hand: "the passage", "as mentioned".
+        refusal: what stands where an answer was asked for and there is none.
+        broad_question: questions that do not say what they are about.
+        broken_question: questions whose verb is not well formed.
+        second_question: how a question goes on to another one.
+        boilerplate: page furniture, and headings above what is no running text.
+        citation: signs and words of references.
+        past, modal: verbs in the past; modal verbs.
+        disclaiming: how words of disclaimers and licences begin.
+        definite_start: a definite article and a word in lower case.
+        address: pronouns for who speaks and who is spoken to.
+        condition_clause: conjunctions and prepositions that open a condition.
+        condition_phrase: prepositions that open one at the start of a sentence.
+    """
+
+    code: str
+    stop_words: frozenset[str] = frozenset()
+    question_words: frozenset[str] = frozenset()
+    stemmer: str = ""
+    segmenter: str = ""
+    dependent_start: Pattern = NEVER
+    loose_pronoun: Pattern = NEVER
+    context_reference: Pattern = NEVER
+    refusal: Pattern = ANY_REFUSAL
+    broad_question: Pattern = NEVER
+    broken_question: Pattern = NEVER
+    second_question: Pattern = NEVER
+    boilerplate: Pattern = ANY_PAGE_FURNITURE
+    citation: Pattern = ANY_REFERENCES
+    past: Pattern = NEVER
+    modal: Pattern = NEVER
+    disclaiming: Pattern = NEVER
+    definite_start: Pattern = NEVER
+    address: Pattern = NEVER
+    condition_clause: str = ""
+    condition_phrase: str = ""
+
+    def sentences(self, text: str) -> list[str]:
+        """Return the sentences of a text, without line breaks."""
+        return sentences(text, self.segmenter or self.code)
+
+    def stem(self, token: str) -> str:
+        """Return the stem of a token without a possessive ending."""
+        bare = re.sub(r"['’]s?$", "", token)
+        return _stem(bare, self.stemmer) if self.stemmer else bare
+
+    def content_words(self, text: str) -> list[str]:
+        """Return the stems of the words of a text that carry meaning, numbers among them."""
+        kept = (token for token in tokens(text) if token not in self.stop_words)
+        return [self.stem(token) for token in kept if len(token) > 1 or token.isdigit()]
+
+    def is_function_words(self, words: Iterable[str]) -> bool:
+        """Say whether words, in lower case, are all function words."""
+        return self.stop_words.issuperset(words)
+
+    def question_word(self, question: str) -> int | None:
+        """Return the position, in words, of the first question word, or None."""
+        return next((place for place, token in enumerate(tokens(question)) if token in self.question_words), None)
+
+    def starts_dependent(self, text: str) -> bool:
+        """Say whether a text opens with a pronoun or connective that points at what came before."""
+        return self.dependent_start.match(text) is not None
+
+    def loose_pronouns(self, text: str) -> int:
+        """Count pronouns that may have no antecedent in the text."""
+        return len(self.loose_pronoun.findall(text))
+
+    def is_stated(self, answer: str) -> bool:
+        """Say whether a completion claims to hold an answer."""
+        return bool(answer) and self.refusal.match(answer) is None
+
+    def conditions(self, sentence: str) -> list[str]:
+        """Return the pieces of a sentence that read like a condition.
+
+        That is what a conjunction opens, or a phrase of place, time or manner where the sentence opens with it and a
+        comma ends it.
+        """
+        if not self.condition_clause:
+            return []
+        clause, phrase = rf"(?:{self.condition_clause})\b", rf"(?:{self.condition_phrase})\b"
+        pieces = re.split(rf"([,;:.](?:\s+|$)|[()–—]|\s(?={clause}))", sentence)
+        found = []
+        for place in range(0, len(pieces), 2):
+            piece = pieces[place].strip()
+            opens = place == 0 and pieces[1:2] == [", "] and len(tokens(piece)) <= _OPENING_WORDS
+            opens = opens and re.match(phrase, piece, re.IGNORECASE) is not None
+            if opens or re.match(clause, piece, re.IGNORECASE):
+                found.append(piece[0].lower() + piece[1:])
+        return found
+
+
+@lru_cache(_KEPT_STEMS)
+def _stem(word: str, name: str) -> str:
+    with _STEMMING:
+        return str(_stemmer(name).stemWord(word))
+
+
+@cache
+def _stemmer(name: str) -> Any:
+    return stemmer(name)

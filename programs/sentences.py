@@ -1,0 +1,33 @@
+"""Where the sentences of a text end."""
+
+import re
+
+from sentencex import segment
+
+_SHORT_LINE = 0.6  # of the longest line
+
+
+def sentences(text: str, segmenter: str) -> list[str]:
+    """Return the sentences of a text, without line breaks, by the rules of the language with this code."""
+    found: list[str] = []
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*•|#>]|\d{1,3}[.)]\s))", text):
+        for piece in _paragraphs(block):
+            found.extend(" ".join(sentence.split()) for sentence in segment(segmenter, piece))
+    return [sentence for sentence in found if sentence]
+
+
+def _paragraphs(block: str) -> list[str]:
+    """Join the lines of a block, except where a short line ends without a stop and the next opens with a capital.
+
+    Such a line is a heading or a date above running text, not a part of its first sentence.
+    """
+    lines = [" ".join(line.split()) for line in block.splitlines() if line.strip()]
+    longest = max(map(len, lines), default=0)
+    joined: list[str] = []
+    for before, line in zip(["", *lines], lines, strict=False):
+        ends = len(before) < _SHORT_LINE * longest and not re.search(r"[.,;:!?…–—-]$", before)
+        if not joined or (ends and re.match(r"[\"“(]?[^\W_a-zß-ÿ]", line)):
+            joined.append(line)
+        else:
+            joined[-1] += f" {line}"
+    return joined

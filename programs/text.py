@@ -1,0 +1,41 @@
+"""What holds for texts of any language: words, numbers, plain text, and the patterns that many measurements share."""
+
+import re
+
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+NAME = r"[^\W\d_a-zß-ÿ][\w’'-]+"
+CAPITALISED = re.compile(rf"\b{NAME}")
+CODE = re.compile(r"[{}<>;=\\$_]|\(\)|::|->|\|")
+SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
+_TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_MARKUP = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>")
+
+
+def tokens(text: str) -> list[str]:
+    """Return words and numbers in lower case."""
+    return [token.casefold() for token in _TOKEN.findall(text)]
+
+
+def has_words(text: str, phrase: str) -> bool:
+    """Say whether a text holds the words of a phrase in a row."""
+    return f" {' '.join(tokens(phrase))} " in f" {' '.join(tokens(text))} "
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Return the numbers of a text, without thousands separators."""
+    return frozenset(re.sub(r"(?<=\d)[.,](?=\d{3}\b)", "", number) for number in NUMBER.findall(text))
+
+
+def plain(text: str) -> str:
+    """Return Markdown text without emphasis, code marks, link targets and footnote marks."""
+    return re.sub(r"[ \t]{2,}", " ", _MARKUP.sub(lambda match: match.group(1) or "", text)).strip()
+
+
+def without_brackets(text: str) -> str:
+    """Return a text without what stands in round brackets; parsers and questions do better without it."""
+    return re.sub(r"\s*\([^()]*\)", "", text)
+
+
+def share(part: float, whole: float) -> float:
+    """Return part / whole, 0 for an empty whole."""
+    return part / whole if whole else 0.0

@@ -1,0 +1,93 @@
+"""Which language a text is read as, and what a neutral one does not claim to know."""
+
+import pytest
+
+from groundset.runtime.parser import Parser, load_parser
+from programs.evidence import chunk_features, question_features
+from programs.languages import LANGUAGES
+from programs.languages.en.reading import EnglishSyntax
+from programs.languages.table import Languages
+
+SWEDISH = (
+    "Bron över sundet öppnades år 1931 efter nio års arbete. Den ersatte en färja som hade burit fyrahundra människor "
+    "om dagen, och ingenjören ledde arbetet in i det sista."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The bridge was opened in 1931 after nine years of work.", "en"),
+        ("Das Schloss wurde 1754 von der Familie verkauft.", "de"),
+        ("Le château a été vendu par la famille en 1754.", "fr"),
+        ("El castillo fue vendido por la familia en 1754.", "es"),
+    ],
+)
+def test_a_text_has_the_language_that_it_is_written_in(text: str, code: str, languages: Languages) -> None:
+    language = languages.of(text)
+    assert language.code == code
+    assert language is languages[code]
+
+
+def test_every_language_is_a_row_under_its_code() -> None:
+    assert all(language.code == code for code, language in LANGUAGES.items())
+
+
+def test_a_language_without_a_file_is_neutral(languages: Languages) -> None:
+    swedish = languages.of(SWEDISH)
+    assert swedish.code == "sv"
+    assert swedish is languages["sv"]
+    assert swedish.stop_words == swedish.question_words == frozenset()
+    assert swedish.stem("arbetet") == swedish.stem("arbete")
+    assert len(swedish.sentences(SWEDISH)) == 2
+    assert swedish.opening("1931") == ""
+    assert swedish.conditions("If it rains, the bridge is closed.") == []
+    assert not swedish.starts_dependent("It replaced a ferry.")
+    assert swedish.loose_pronouns("It replaced their ferry.") == 0
+    assert languages.syntax_of(swedish) is None
+
+
+def test_no_english_word_counts_in_a_neutral_language(languages: Languages) -> None:
+    features = chunk_features(SWEDISH, "", languages.of(SWEDISH))
+    assert features["stop_share"] == features["modal"] == features["address"] == 0
+    assert features["whole_sentences"] == 2
+
+
+def test_a_neutral_language_stems_as_snowball_does_and_else_not_at_all(languages: Languages) -> None:
+    assert languages["it"].stem("ponti") == languages["it"].stem("ponte")
+    assert languages["xx"].stem("bridges") == "bridges"
+
+
+def test_only_english_has_a_syntax_and_only_with_what_parses_it(languages: Languages) -> None:
+    assert isinstance(languages.syntax_of(languages["en"]), EnglishSyntax)
+    assert languages.syntax_of(languages["de"]) is None
+    without = Languages(LANGUAGES)
+    assert without.syntax_of(without["en"]) is None
+
+
+def test_a_parser_leaves_other_languages_alone(parser: Parser) -> None:
+    assert parser("Die Brücke wurde 1931 eröffnet.", "de") is None
+    assert load_parser("none")("The bridge was opened in 1931.", "en") is None
+
+
+def test_a_question_in_another_language_is_read_in_its_own(languages: Languages) -> None:
+    passage = "Die Brücke wurde 1931 nach neun Jahren Arbeit eröffnet."
+    question = "Which year is mentioned in the passage about the bridge?"
+    features = question_features(question, passage, languages.of(passage), languages.of(question))
+    assert features["other_language"] == features["context_reference"] == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "answer", "stated"),
+    [
+        ("en", "Not stated.", False),
+        ("de", "not stated", False),  # the instruction is English whatever the passage is
+        ("de", "Nicht angegeben", False),
+        ("en", "nicht angegeben", True),
+        ("sv", "not stated", False),
+        ("en", "", False),
+        ("en", "Nottingham", True),
+    ],
+)
+def test_what_says_that_there_is_no_answer(code: str, answer: str, stated: bool, languages: Languages) -> None:
+    assert languages[code].is_stated(answer) is stated

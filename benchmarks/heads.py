@@ -25,10 +25,11 @@ from groundset.compiling.labels import label_files  # noqa: E402  privacy before
 from groundset.models.pull import pull  # noqa: E402
 from groundset.retrieval.embedder import load_embedder  # noqa: E402
 from groundset.tracking.compiles import CompileStore  # noqa: E402
-from optimizers.fit_critic import OPTIONS, rows_of  # noqa: E402
+from optimizers.fit_critic import rows_of  # noqa: E402
 from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities  # noqa: E402
-from optimizers.labels import ChunkLabel, Label, QuestionLabel, read_labels, splits_of  # noqa: E402
+from optimizers.labels import ChunkLabel, Label, read_labels, splits_of  # noqa: E402
 from optimizers.measures import area_under_roc, bootstrap, paired_gain  # noqa: E402
+from optimizers.steps import FITTED  # noqa: E402
 from programs.critics import Encoder  # noqa: E402
 from programs.languages import LANGUAGES  # noqa: E402
 from programs.languages.table import Languages  # noqa: E402
@@ -80,8 +81,8 @@ def main() -> None:
     encoder, store = load_embedder(_EMBEDDER), CompileStore.open()
     print("| step | variant | AUC on dev | gain over the shipped head |\n|---|---|---|---|", flush=True)
     for step in arguments.steps.split(","):
-        kind = ChunkLabel if step == "chunk" else QuestionLabel
-        found: dict[Any, list[Any]] = splits_of(read_labels(kind, label_files(step, ())))
+        kind = FITTED[step].labels
+        found: dict[Any, list[Any]] = splits_of(read_labels(kind, label_files((), kind)))
         train, dev = (Split(found[name], rows_of(step, found[name], encoder, _LANGUAGES)) for name in ("train", "dev"))
         task = Task(step, train, dev, encoder)
         shipped = list(VARIANTS["shipped"](task))
@@ -97,7 +98,7 @@ def main() -> None:
 
 
 def _linear(options: FitOptions | None, task: Task) -> Scores:
-    head = fit_head(task.train.rows, task.train.good, options or OPTIONS[task.step], _SEED)
+    head = fit_head(task.train.rows, task.train.good, options or FITTED[task.step].options, _SEED)
     return np.array(probabilities(head, task.dev.rows))
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optimizers.fit_critic import FittedCritic, fit_critic, thresholds_of
-from optimizers.labels import ChunkLabel, QuestionLabel, Split, hashes_of, read_labels, splits_of
+from optimizers.labels import Split, hashes_of, read_labels, splits_of
 from optimizers.measures import recorded
+from optimizers.steps import FITTED
 from optimizers.strategies.fit_head import STRATEGY
 from programs.critics.base import Encoder
 from programs.critics.states import HEAD, CompiledState, dspy_version, signature_hash
@@ -42,7 +43,7 @@ def compile_head(
         LabelError: a file is wrong, or a split lacks good or bad rows.
         PromiseError: the labels do not support the precision.
     """
-    splits: dict[Split, list[Any]] = splits_of(read_labels(ChunkLabel if step == "chunk" else QuestionLabel, files))
+    splits: dict[Split, list[Any]] = splits_of(read_labels(FITTED[step].labels, files))
     fitted = fit_critic(
         step, splits, encoder, languages, target_precision=target_precision, seed=seed, on_progress=on_progress
     )

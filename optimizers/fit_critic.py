@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import dspy
 import numpy as np
 
-from optimizers.faults import FAULTS, outputs_of
 from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities
-from optimizers.labels import SPLITS, ChunkLabel, Label, Split, refuse_test_rows
+from optimizers.labels import SPLITS, Label, Split, refuse_test_rows
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, share
+from optimizers.steps import FITTED
 from optimizers.thresholds import lowest_threshold, precision_curve
 from programs.critics.base import Encoder
 from programs.critics.curve import CurvePoint
@@ -20,10 +20,6 @@ from programs.deciding import OVERALL
 from programs.errors import LabelError
 from programs.languages.table import Languages
 
-OPTIONS = {
-    "chunk": FitOptions(strength=0.03, embedding=True, shapes=5),
-    "judge": FitOptions(strength=0.03, embedding=False),
-}
 _CURVE_POINTS = 60
 FEWEST_ROWS = 10  # good and bad ones each
 
@@ -54,10 +50,10 @@ def fit_critic(
     seed: int = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> FittedCritic:
-    """Fit the heads of ``chunk`` or ``judge``.
+    """Fit the heads of a step that decides.
 
     Args:
-        step: which of the two.
+        step: its name.
         splits: what to fit to (``train``), to choose the threshold on (``dev``) and to report (``test``).
         encoder: embeds texts.
         languages: what the evidence knows of languages.
@@ -71,7 +67,8 @@ def fit_critic(
         LabelError: a split has too few good or bad rows.
         PromiseError: the dev rows do not support the precision.
     """
-    options = options or OPTIONS[step]
+    fitting = FITTED[step]
+    options = options or fitting.options
     told: Callable[[str], object] = on_progress or str
     refuse_test_rows([*splits["train"], *splits["dev"]])
     for name, found_labels in splits.items():
@@ -84,9 +81,9 @@ def fit_critic(
     told(f"Reading the evidence of {sum(map(len, splits.values()))} labelled rows")
     rows = {name: rows_of(step, found, encoder, languages) for name, found in splits.items()}
     heads: dict[str, LinearHead] = {}
-    for output in outputs_of(step):
+    for output in fitting.outputs:
         told(f"Fitting {output}")
-        faults = FAULTS[step].get(output, ())
+        faults = fitting.faults.get(output, ())
         kept = [n for n, label in enumerate(splits["train"]) if not faults or label.reason in ("ok", *faults)]
         true = [splits["train"][place].good for place in kept]
         if len(true) - sum(true) < FEWEST_ROWS:
@@ -133,13 +130,7 @@ def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str
 
 def rows_of(step: str, labels: Sequence[Label], encoder: Encoder, languages: Languages) -> Rows:
     """Return labels of chunks or questions as rows that a head is fitted to."""
-    evidence, inputs = HEAD_EVIDENCE[step], [_inputs_of(label) for label in labels]
+    evidence, inputs = HEAD_EVIDENCE[step], [label.inputs for label in labels]
     texts = [row[evidence.subject] for row in inputs]
     documents = [label.document for label in labels]
     return Rows(evidence.features(inputs, encoder, languages), encoder.encode(texts), texts, documents)
-
-
-def _inputs_of(label: Label) -> dict[str, str]:
-    if isinstance(label, ChunkLabel):
-        return {"passage": label.text}
-    return {"passage": label.passage, "question": label.question}

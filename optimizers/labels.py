@@ -65,6 +65,11 @@ class ChunkLabel(_Label):
     reason: ChunkReason
     topic: str = ""
 
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Return what a critic is asked about: the text, as if it had no title."""
+        return {"topic": "", "passage": self.text}
+
 
 class QuestionLabel(_Label):
     """A question called good or bad for its ``passage``; ``origin`` tells who wrote it: a person or a model."""
@@ -75,6 +80,11 @@ class QuestionLabel(_Label):
     topic: str = ""
     answer: LabelledAnswer | None = None
     origin: str = "written"
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Return what a critic is asked about."""
+        return {"passage": self.passage, "question": self.question}
 
 
 Label = ChunkLabel | QuestionLabel

@@ -3,19 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-import dspy
-
 from programs.critics import Critic
 from programs.deciding import decide
-from signatures.chunk import ScoreChunk
-from signatures.judge import JudgeQuestion
+from programs.steps import STEPS
 
 State = dict[str, Any]
 
 
 def judge_chunks(texts: Sequence[str], critic: Critic, state: State | None = None) -> list[tuple[float, bool]]:
     """Return the probability of good and the verdict of each chunk, with a compiled state of the step."""
-    return _judge(ScoreChunk, [{"topic": "", "passage": text} for text in texts], critic, state)
+    return judge_rows("chunk", [{"topic": "", "passage": text} for text in texts], critic, state)
 
 
 def judge_questions(
@@ -23,13 +20,14 @@ def judge_questions(
 ) -> list[tuple[float, bool]]:
     """Return the probability of good and the verdict of each (question, passage) pair, with a compiled state."""
     rows = [{"passage": passage, "question": question} for question, passage in pairs]
-    return _judge(JudgeQuestion, rows, critic, state)
+    return judge_rows("judge", rows, critic, state)
 
 
-def _judge(
-    signature: type[dspy.Signature], rows: Sequence[dict[str, str]], critic: Critic, state: State | None
+def judge_rows(
+    step: str, rows: Sequence[dict[str, str]], critic: Critic, state: State | None = None
 ) -> list[tuple[float, bool]]:
-    predict = dspy.Predict(signature)
+    """Return the probability of good and the verdict of each row of inputs of a step that decides."""
+    predict = STEPS[step].predictor()
     if state is not None:
         predict.load_state(state)
     critic.embed_ahead(rows)

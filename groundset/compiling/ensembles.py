@@ -11,7 +11,6 @@ import dspy
 from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.compiling.calls import CallFile
 from groundset.compiling.comparison import compare, verdicts
-from groundset.compiling.heads import TARGET_PRECISION
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import environment, write_report
 from groundset.compiling.steps import Listener
@@ -22,6 +21,7 @@ from optimizers.fit_critic import thinned, thresholds_of
 from optimizers.labels import QuestionLabel, Split, hashes_of, read_labels, refuse_test_rows, splits_of
 from optimizers.measures import area_under_roc, paired_gain, recorded
 from optimizers.report import CompileReport
+from optimizers.steps import FITTED
 from optimizers.strategies.fit_ensemble import STRATEGY
 from optimizers.thresholds import lowest_threshold, precision_curve
 from programs.critics import Critic, open_critics
@@ -85,7 +85,7 @@ def compile_ensemble(
         OptimizerError: labels are wrong or do not support the precision.
         GroundsetError: the model failed.
     """
-    files = label_files(STEP, labels)
+    files = label_files(labels, QuestionLabel)
     splits = splits_of(read_labels(QuestionLabel, files))
     refuse_test_rows([*splits["train"], *splits["dev"]])
     encoder = load(embedder)
@@ -111,7 +111,7 @@ def compile_ensemble(
     seen, said, _ = rows["test"].of_asked()
     test = rows["test"].with_asked([blend.probability(*both) for both in zip(seen, said, strict=True)])
     curve = precision_curve([label.good for label in splits["dev"]], dev)
-    target = TARGET_PRECISION[STEP] if target_precision is None else target_precision
+    target = FITTED[STEP].target_precision if target_precision is None else target_precision
     chosen = lowest_threshold(curve, target)
     after: dict[Split, list[float]] = {"dev": dev, "test": test}
     measures, told = compare(

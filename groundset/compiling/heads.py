@@ -11,14 +11,13 @@ from groundset.retrieval.embedder import load_embedder
 from optimizers.compile_head import CompiledHead, compile_head
 from optimizers.labels import SPLITS, Split, read_all
 from optimizers.report import CompileReport
+from optimizers.steps import FITTED
 from optimizers.strategies.fit_head import STRATEGY
 from programs.critics import open_critics
-from programs.judging import judge_chunks, judge_questions
+from programs.judging import judge_rows
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 
-# What the shipped labels support with a useful share of the good rows left.
-TARGET_PRECISION = {"chunk": 0.8, "judge": 0.5}
 _HAND_SET_THRESHOLD = 0.5
 
 
@@ -43,10 +42,10 @@ def compile_heads(
     reports = []
     for step in steps:
         on_progress(f"Compiling {step}")
-        target = TARGET_PRECISION[step] if target_precision is None else target_precision
+        target = FITTED[step].target_precision if target_precision is None else target_precision
         compiled = compile_head(
             step,
-            label_files(step, labels),
+            label_files(labels, FITTED[step].labels),
             encoder,
             languages,
             encoder_sha256=encoder.sha256,
@@ -69,10 +68,7 @@ def _report(
     after: dict[Split, list[float]] = {}
     for split in SPLITS:
         labels = compiled.splits[split]
-        if step == "chunk":
-            judged = judge_chunks([label.text for label in labels], by_hand)
-        else:
-            judged = judge_questions([(label.question, label.passage) for label in labels], by_hand)
+        judged = judge_rows(step, [label.inputs for label in labels], by_hand)
         before[split] = [probability for probability, _ in judged]
         after[split] = [fitted.probabilities[split][label.id] for label in labels]
     measures, rows = compare(

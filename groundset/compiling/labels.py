@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from groundset.data_files import data_path
+from optimizers.labels import ChunkLabel, QuestionLabel
 
-CHUNKS, QUESTIONS = "chunks.jsonl", "questions.jsonl"
-_OF_STEP = {"chunk": (CHUNKS,), "judge": (QUESTIONS,)}
+_SHIPPED: dict[type[ChunkLabel] | type[QuestionLabel], str] = {
+    ChunkLabel: "chunks.jsonl",
+    QuestionLabel: "questions.jsonl",
+}
 
 
-def label_files(step: str, own: Sequence[Path]) -> list[Path]:
-    """Return the shipped label files that a step learns from, and the user's own."""
-    shipped = _OF_STEP.get(step, (CHUNKS, QUESTIONS))
+def label_files(own: Sequence[Path], kind: type[ChunkLabel] | type[QuestionLabel] | None = None) -> list[Path]:
+    """Return the shipped label files of a kind, or of both, and the user's own."""
+    shipped = [_SHIPPED[kind]] if kind else list(_SHIPPED.values())
     return [*(data_path("labels", name) for name in shipped), *own]

@@ -22,7 +22,8 @@ from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
-from optimizers.compile_step import DEV, TEST, Compilation, Setting, compile_step, estimated_calls
+from optimizers.compilation import Compilation
+from optimizers.compile_step import DEV, TEST, Setting, compile_step, estimated_calls
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.measures import recorded
 from optimizers.report import CompileReport
@@ -106,7 +107,7 @@ class Compiler:
         Raises:
             OptimizerError: a label file is wrong.
         """
-        self._files = label_files("all", labels)
+        self._files = label_files(labels)
         self._chunks = read_labels(ChunkLabel, self._files)
         self._questions = read_labels(QuestionLabel, self._files)
         self._demos = read_demos(data_path("demos"))

@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 
 from optimizers.steps import answer, chunk, compress, conditional, judge, keyphrases, question, reasoning, rewrite
-from optimizers.steps.base import Compiling
+from optimizers.steps.base import Compiling, Fitting
 
 _MODULES = (keyphrases, question, reasoning, conditional, compress, rewrite, answer, chunk, judge)
 
 COMPILABLE: Mapping[str, Compiling] = {module.COMPILING.step.name: module.COMPILING for module in _MODULES}
+
+# Those whose heads can be fitted.
+FITTED: Mapping[str, Fitting] = {
+    name: compiling.fitting for name, compiling in COMPILABLE.items() if compiling.fitting is not None
+}

@@ -1,13 +1,14 @@
 """What compiling needs of a step: one row each, and the types that the rows speak in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import dspy
 
+from optimizers.fit_head import FitOptions
 from optimizers.labels import ChunkLabel, QuestionLabel, Split
-from programs.deciding import Decision
+from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
 from programs.languages.table import Languages
 from programs.steps.base import Step
@@ -70,6 +71,30 @@ class Instruction(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Fitting:
+    """What fitting the head of a step that decides needs.
+
+    Attributes:
+        labels: the kind of labels that it is fitted to.
+        faults: for each output but the overall one, the reasons that make it false; a row with another bad reason says
+            nothing about it.
+        options: how it is fitted.
+        target_precision: the share of accepted rows that must be good where no other is asked for: what the shipped
+            labels support with a useful share of the good rows left.
+    """
+
+    labels: type[ChunkLabel] | type[QuestionLabel]
+    faults: Mapping[str, tuple[str, ...]]
+    options: FitOptions
+    target_precision: float
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Return the outputs that are fitted."""
+        return (OVERALL, *self.faults)
+
+
+@dataclass(frozen=True)
 class Compiling:
     """One row of the table of steps that can be compiled.
 
@@ -80,6 +105,7 @@ class Compiling:
             and the words that broke it.
         instructions: the pool of instructions, each against one kind of fault.
         asks_model: whether the metric asks the model once more for each question that is any good.
+        fitting: what its head is fitted with, for a step that decides.
     """
 
     step: Step
@@ -87,3 +113,4 @@ class Compiling:
     metric: Metric
     instructions: tuple[Instruction, ...]
     asks_model: bool = False
+    fitting: Fitting | None = None

@@ -1,6 +1,8 @@
 """Compiling the step ``chunk``: labelled chunks, and decisions that agree with the label."""
 
-from optimizers.steps.base import Compiling, Instruction, Rows, Source
+from optimizers.fit_head import FitOptions
+from optimizers.labels import ChunkLabel
+from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
 from optimizers.steps.examples import balanced, example_row, placed
 from optimizers.steps.worth import decision_worth
 from programs.steps.chunk import STEP
@@ -26,4 +28,14 @@ INSTRUCTIONS = (
     Instruction(r"good", "Would this passage alone let somebody write a quiz question with one clear answer?"),
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS)
+FITTING = Fitting(
+    labels=ChunkLabel,
+    faults={
+        "content": ("citation", "metadata", "boilerplate", "too_thin"),
+        "self_contained": ("not_self_contained",),
+    },
+    options=FitOptions(strength=0.03, embedding=True, shapes=5),
+    target_precision=0.8,
+)
+
+COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, fitting=FITTING)

@@ -1,6 +1,8 @@
 """Compiling the step ``judge``: labelled questions, and decisions that agree with the label."""
 
-from optimizers.steps.base import Compiling, Instruction, Rows, Source
+from optimizers.fit_head import FitOptions
+from optimizers.labels import QuestionLabel
+from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
 from optimizers.steps.examples import balanced, example_row
 from optimizers.steps.worth import decision_worth
 from programs.steps.judge import STEP
@@ -30,4 +32,15 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS)
+FITTING = Fitting(
+    labels=QuestionLabel,
+    faults={
+        "independent": ("context_reference", "vague"),
+        "clear": ("malformed", "conjoined"),
+        "answerable": ("unanswerable", "wrong_premise"),
+    },
+    options=FitOptions(strength=0.03, embedding=False),
+    target_precision=0.5,
+)
+
+COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, fitting=FITTING)

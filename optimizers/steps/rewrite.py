@@ -5,10 +5,10 @@ from typing import Any
 
 import dspy
 
-from optimizers.faults import FAULTS
 from optimizers.labels import QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import answered, example_row
+from optimizers.steps.judge import FITTING
 from optimizers.steps.worth import meant_question_worth
 from programs.steps.feedback import OBJECTIONS
 from programs.steps.question import seed_question, tidy_question
@@ -17,7 +17,7 @@ from programs.text import plain, tokens
 from programs.types import Focus
 
 # What a rewrite can mend, by the output of the critic that says so; a question without an answer stays one.
-_MENDABLE = {reason: output for output in ("independent", "clear") for reason in FAULTS["judge"][output]}
+_MENDABLE = {reason: output for output in ("independent", "clear") for reason in FITTING.faults[output]}
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:

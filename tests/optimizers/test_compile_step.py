@@ -11,7 +11,8 @@ from dspy.utils.exceptions import LMUnexpectedError
 
 from groundset.data_files import data_path
 from groundset.runtime.adapter import PlainTextAdapter
-from optimizers.compile_step import Compilation, Setting, compile_step
+from optimizers.compilation import Compilation
+from optimizers.compile_step import Setting, compile_step
 from optimizers.steps.base import Judges
 from optimizers.steps.examples import Examples
 from optimizers.strategies import STRATEGIES

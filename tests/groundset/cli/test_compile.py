@@ -1,5 +1,6 @@
 """`groundset compile`: what it refuses before minutes are spent, and what it says of a compile."""
 
+import inspect
 import json
 from functools import partial
 
@@ -7,9 +8,11 @@ import pytest
 from dspy.lm15 import Message, Response, Usage
 
 from groundset import compiling
+from groundset.cli.compile import compile_steps
 from groundset.data_files import data_path
 from groundset.models import servers
 from groundset.runtime.lms import LanguageModel
+from optimizers.steps import FITTED
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 
@@ -126,3 +129,8 @@ def test_a_store_that_fails_costs_no_state(run, scripted, tmp_path, monkeypatch)
     assert ran.status == 0
     assert "Not tracked: the tracking store sqlite:////dev/null/mlflow.db failed" in ran.err
     assert (tmp_path / "tiny" / "answer.json").exists()
+
+
+def test_the_help_tells_the_precision_that_each_head_is_fitted_for():
+    shown = inspect.signature(compile_steps).parameters["target_precision"].annotation.__metadata__[0].show_default
+    assert shown == ", ".join(f"{name} {fitting.target_precision:g}" for name, fitting in FITTED.items())

@@ -16,7 +16,7 @@ SPLITS = ("train", "dev", "test")
 
 @pytest.fixture(scope="module")
 def examples() -> dict[str, Examples]:
-    files = label_files("all", ())
+    files = label_files(())
     chunks, questions = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files)
     parsed, unparsed = Languages(LANGUAGES, load_parser("en-core-web-sm")), Languages(LANGUAGES)
     # Descriptions of names and openings need a parser; the other steps are quicker without.

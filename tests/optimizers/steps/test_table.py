@@ -1,9 +1,10 @@
 """The table of steps that can be compiled, beside that of all steps."""
 
 import pkgutil
+from typing import get_args
 
 from optimizers import steps
-from optimizers.steps import COMPILABLE
+from optimizers.steps import COMPILABLE, FITTED
 from programs.steps import STEPS
 
 SHARED = {"base", "examples", "worth"}
@@ -20,3 +21,12 @@ def test_each_has_instructions_to_draw_from() -> None:
         texts = [instruction.text for instruction in compiling.instructions]
         assert len(set(texts)) == len(texts) >= 2, name
         assert compiling.step.signature.instructions not in texts, name
+
+
+def test_each_step_that_decides_can_be_fitted_and_its_faults_are_outputs_and_reasons() -> None:
+    assert set(FITTED) == {name for name, compiling in COMPILABLE.items() if compiling.step.decides}
+    for name, fitting in FITTED.items():
+        assert set(fitting.outputs) <= set(STEPS[name].signature.output_fields)
+        reasons = set(get_args(fitting.labels.model_fields["reason"].annotation)) - {"ok"}
+        told = [reason for found in fitting.faults.values() for reason in found]
+        assert sorted(told) == sorted(reasons), "each bad reason blames one output"

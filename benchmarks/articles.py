@@ -16,7 +16,7 @@ from groundset import privacy
 
 privacy.set_defaults()
 
-from groundset.runs.config import RunConfig  # noqa: E402  privacy must be set before any library is imported
+from groundset.runs.config import make_config  # noqa: E402  privacy must be set before any library is imported
 from groundset.runs.generation import run_generation  # noqa: E402
 from groundset.runs.progress import Progress  # noqa: E402
 
@@ -30,12 +30,8 @@ def main() -> None:
     parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
     parser.add_argument("--candidates", type=int, default=2)
     arguments = parser.parse_args()
-    config = RunConfig(
-        documents=tuple(str(path) for path in arguments.docs),
-        size=arguments.size,
-        lm=arguments.lm,
-        candidates=arguments.candidates,
-    )
+    options = {"size": arguments.size, "lm": arguments.lm, "candidates": arguments.candidates}
+    config = make_config({"documents": tuple(arguments.docs), **options})
     started = time.perf_counter()
     result = run_generation(config, arguments.out, progress=Progress())
     seconds = time.perf_counter() - started

@@ -23,6 +23,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 
 from groundset.runs.config import make_config
 from groundset.runs.generation import run_generation
+from groundset.runs.models import Openers
 from groundset.runs.progress import Progress
 from groundset.runtime.journal import CallJournal
 from groundset.runtime.lms import LanguageModel
@@ -137,9 +138,7 @@ def main() -> None:
             config,
             out,
             progress=Gauge(quiet=True),
-            open_lm=open_instant,
-            load_embedder=InstantEncoder,
-            open_critics=open_agreeable,
+            openers=Openers(open_instant, InstantEncoder, open_agreeable),
         )
         with sqlite3.connect(out / "run.sqlite") as connection:
             [(stored,)] = connection.execute("select count(*) from steps").fetchall()

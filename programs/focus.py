@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from programs.evidence import sentence_features
 from programs.languages.base import Language, Syntax
+from programs.languages.table import Languages
 from programs.text import NAME, tokens
 from programs.types import Focus
 
@@ -39,6 +40,13 @@ def _answer_worth(answer: str, sentence: str, topic: str, language: Language) ->
     worth += 0.6 * bool(re.search(r"\d", answer)) + 0.5 * bool(re.search(rf"\b{NAME}", answer))
     worth += 0.2 * (len(words) > 1) - 0.4 * sentence.startswith(answer)
     return worth
+
+
+def foci_of(passage: str, topic: str, code: str, languages: Languages, keyphrases: Sequence[str] = ()) -> list[Focus]:
+    """Return what a passage in the language with this code can be asked about; see :func:`choose_foci`."""
+    language = languages[code]
+    syntax, parses = languages.syntax_of(language), languages.parse is not None
+    return choose_foci(passage, topic, language, keyphrases, syntax=syntax, easy_forms=not parses)
 
 
 def choose_foci(

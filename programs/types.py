@@ -1,12 +1,10 @@
 """Domain types that programs speak in and the application fills and stores."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
-
-Evolution = Literal["simple", "reasoning", "conditional"]
-EVOLUTIONS: tuple[Evolution, ...] = ("simple", "reasoning", "conditional")
 
 
 class _Frozen(BaseModel):
@@ -130,29 +128,65 @@ class Reject(_Frozen):
     question: str | None = None
 
 
+class Context(_Frozen):
+    """A chunk with what was read off it ahead, without a language model.
+
+    Attributes:
+        chunk: the chunk itself.
+        passage, topic: its text and its title with headings, without markup, as prompts and critics see them.
+        language: ISO 639-1 code of the passage.
+        parsed: whether the syntax of its sentences was read.
+        foci: what it can be asked about, the most promising first; of an attempt, what to ask about now.
+        grows: for each evolution the places of the foci that can carry it.
+        score: what the critic of chunks said, where that costs no call.
+        split: the split of its document, if documents are split.
+    """
+
+    chunk: Chunk
+    passage: str
+    topic: str
+    language: str
+    parsed: bool = False
+    foci: tuple[Focus, ...] = ()
+    grows: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    score: StepRecord | None = None
+    split: str | None = None
+
+
 class Draft(_Frozen):
-    """A question with its answer that passed every step of a program, before duplicates are refused."""
+    """A question with its answer that passed every step of a program, before duplicates are refused.
+
+    ``relevant`` holds a group of chunk ids for each chunk that is needed: any one of a group will do.
+    """
 
     question: str
     answer: str
-    evolution: Evolution
+    evolution: str
     contexts: tuple[Chunk, ...]
+    relevant: tuple[tuple[str, ...], ...]
     retrieval: Retrieval
     probability: float
+    split: str | None = None
     trail: tuple[StepRecord, ...] = ()
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
 class Attempt(_Frozen):
-    """One unit of work: a chunk, the evolution wanted of it and the seed that fixes all sampling.
+    """One unit of work: one or more contexts, what is wanted of them and the seed that fixes all sampling.
 
-    ``round`` counts from 0: the first two ask about the most promising foci, as an evolution and then simply;
-    the third about the next that are easy, each later one about others.
+    Attributes:
+        number: counts from 0 within a run.
+        contexts: the chunks, each with the foci to ask about now; without any, the program looks for some.
+        wanted: the name of an evolution.
+        asked: foci of these contexts that earlier attempts asked about.
+        round: how often these contexts were drawn before.
+        seed: fixes what is drawn.
     """
 
     number: int
-    chunk: Chunk
-    evolution: Evolution
+    contexts: tuple[Context, ...]
+    wanted: str
+    asked: tuple[Focus, ...] = ()
     round: int = 0
     seed: int = 0
 
@@ -160,28 +194,33 @@ class Attempt(_Frozen):
 class Outcome(_Frozen):
     """What a program made of an attempt.
 
-    ``draft`` is of the wanted evolution; ``fallback`` is the seed question it grew from, good in itself,
-    offered when the evolution failed. ``exhausted`` says that no further round of this chunk can succeed.
+    ``drafts`` come in the order in which they are wanted: an evolved question before the seed that it grew from. One
+    of them becomes a sample. ``asked`` are the foci that were asked about; ``exhausted`` says that no further attempt
+    on these contexts can succeed.
     """
 
-    draft: Draft | None = None
-    fallback: Draft | None = None
+    drafts: tuple[Draft, ...] = ()
     rejects: tuple[Reject, ...] = ()
+    asked: tuple[Focus, ...] = ()
     exhausted: bool = False
 
 
 class Sample(_Frozen):
-    """An accepted question, its contexts, ground-truth answer, evolution and provenance."""
+    """An accepted question, its contexts, ground-truth answer, evolution and provenance.
+
+    ``retrieval_gt`` holds a group of chunk ids for each chunk that is needed; any one of a group will do.
+    """
 
     id: str
     question: str
     answer: str
-    evolution: Evolution
+    evolution: str
     language: str
     contexts: tuple[Chunk, ...]
     retrieval_gt: tuple[tuple[str, ...], ...]
     retrieval: Retrieval
     probability: float
+    split: str | None = None
     trail: tuple[StepRecord, ...]
     metadata: dict[str, Any] = Field(default_factory=dict)
 
@@ -189,8 +228,15 @@ class Sample(_Frozen):
 class Retriever(Protocol):
     """Searches all chunks of a run."""
 
-    def rank(self, query: str, relevant: tuple[str, ...]) -> Retrieval:
-        """Return the round trip of ``query``: the best rank among the chunks ``relevant``."""
+    def search(self, query: str, limit: int) -> list[Hit]:
+        """Return the chunks most similar to a query, the most similar first."""
+        ...
+
+    def rank(self, query: str, relevant: Sequence[Sequence[str]]) -> Retrieval:
+        """Return the round trip of ``query``: the rank at which the last group of ``relevant`` is found.
+
+        A group is found where the first of its chunks is.
+        """
         ...
 
 
@@ -214,8 +260,8 @@ class Observer(Protocol):
         ...
 
 
-class Recipe(Protocol):
-    """A named program: one attempt in, one outcome out. Implementations are ``dspy.Module`` classes."""
+class Program(Protocol):
+    """The steps of a recipe: one attempt in, one outcome out. Implementations are ``dspy.Module`` classes."""
 
     def __call__(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every step of the recipe on one attempt."""

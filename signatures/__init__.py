@@ -8,15 +8,18 @@ from signatures.feedback import DiagnoseQuestion
 from signatures.grounding import GroundAnswer
 from signatures.judge import JudgeQuestion
 from signatures.keyphrases import ExtractKeyphrases
+from signatures.multi_context import ComposeQuestion
 from signatures.question import AskQuestion
 from signatures.reasoning import NameKind
 from signatures.rewrite import RewriteQuestion
 from signatures.same import CompareQuestions
+from signatures.split import SplitQuestion
 
 __all__ = [
     "AnswerQuestion",
     "AskQuestion",
     "CompareQuestions",
+    "ComposeQuestion",
     "CompressQuestion",
     "ConditionQuestion",
     "DiagnoseQuestion",
@@ -26,4 +29,5 @@ __all__ = [
     "NameKind",
     "RewriteQuestion",
     "ScoreChunk",
+    "SplitQuestion",
 ]

@@ -39,8 +39,8 @@ class _Group(TyperGroup):
             raise _InterruptedError("interrupted") from error
 
 
-def build_app() -> typer.Typer:
-    """Return the whole command tree.
+def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Return the whole command tree; the options of recipes are in it only if ``arguments`` name `generate`.
 
     Command modules are imported here; they import torch, DSPy and their like only when they run, so that
     `--help` is instant.
@@ -52,6 +52,7 @@ def build_app() -> typer.Typer:
     from groundset.cli.export import export
     from groundset.cli.generate import generate
     from groundset.cli.judge import judge
+    from groundset.cli.recipe_options import with_recipe_options
     from groundset.cli.show import show
     from groundset.cli.ui import ui
 
@@ -67,7 +68,8 @@ def build_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    for command in (generate, chunk, judge, show, export):
+    app.command()(with_recipe_options(generate, all_options="generate" in arguments))
+    for command in (chunk, judge, show, export):
         app.command()(command)
     app.command("compile")(compile_steps)
     app.command()(experiments)
@@ -103,7 +105,7 @@ def _root(
 def _run(arguments: list[str]) -> int:
     """Run a command and turn whatever it raises into one line and an exit status."""
     try:
-        status = build_app()(arguments, prog_name=_PROGRAM, standalone_mode=False)
+        status = build_app(arguments)(arguments, prog_name=_PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes standard output once more on its way out; give it somewhere to go.

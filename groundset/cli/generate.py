@@ -3,13 +3,12 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from groundset.cli.chunk import ChunkerChoice
 
-AskChoice = Literal["easy", "all"]
 _STATUS = {"complete": 0, "short": 3}
 _SIGNALLED = 128
 
@@ -20,24 +19,11 @@ def generate(
         list[Path] | None,
         typer.Argument(metavar="DOCS...", help="Files, folders or globs: txt, md, html, pdf, docx and more."),
     ] = None,
-    size: Annotated[int | None, typer.Option(help="How many samples to make.", show_default="20")] = None,
-    ask: Annotated[
-        AskChoice | None,
-        typer.Option(
-            help="easy asks English text only what the syntax of a sentence begins a question for; all goes on to what "
-            "is hard, where about one question in two is good.",
-            show_default="easy",
-        ),
+    size: Annotated[
+        int | None,
+        typer.Option(help="How many samples to make.", show_default="20; roundtrip: one for each chunk"),
     ] = None,
     recipe: Annotated[str | None, typer.Option(help="The program that makes them.", show_default="evolved")] = None,
-    mix: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EVOLUTION=WEIGHT,...",
-            help="How many of each kind, by weight.",
-            show_default="simple=50,reasoning=25,conditional=25",
-        ),
-    ] = None,
     lm: Annotated[
         str | None,
         typer.Option(
@@ -93,14 +79,9 @@ def generate(
             show_default="1",
         ),
     ] = None,
-    candidates: Annotated[
-        int | None, typer.Option(help="Questions drawn for each attempt; the best is kept.", show_default="2")
-    ] = None,
-    max_rank: Annotated[
-        int | None,
-        typer.Option(
-            help="A question must find its chunk at this rank or better, 0 only records it.", show_default="5"
-        ),
+    vector_store: Annotated[
+        str | None,
+        typer.Option(help="What searches the chunks: faiss, qdrant or qdrant:FOLDER.", show_default="faiss"),
     ] = None,
     config: Annotated[
         Path | None,
@@ -111,6 +92,7 @@ def generate(
         bool, typer.Option("--verbose", "-v", help="Name every file; let the runtime's log through.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    **options: str | None,
 ) -> None:
     """Make an evaluation set of questions, contexts and answers from documents.
 
@@ -124,9 +106,7 @@ def generate(
         "documents": tuple(docs or ()),
         "chunks": chunks,
         "size": size,
-        "ask": ask,
         "recipe": recipe,
-        "mix": mix,
         "lm": lm,
         "critic": critic,
         "compiled": compiled,
@@ -139,15 +119,15 @@ def generate(
         "min_length": min_length,
         "seed": seed,
         "workers": workers,
-        "candidates": candidates,
-        "max_rank": max_rank,
+        "vector_store": vector_store,
+        **options,
     }
-    options = make_config(given, config)
+    asked = make_config(given, config)
 
     from groundset.runs.generation import run_generation
     from groundset.runs.progress import Progress
 
-    result = run_generation(options, out, progress=Progress(quiet=quiet), verbose=verbose)
+    result = run_generation(asked, out, progress=Progress(quiet=quiet), verbose=verbose)
     if not quiet:
         for line in result.summary:
             typer.echo(line)

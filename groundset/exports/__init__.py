@@ -1,7 +1,8 @@
-"""Exports: the samples and chunks of a run in the formats that other tools read."""
+"""Exports: the samples and chunks of a run in the formats that other tools read, by name."""
 
-from groundset.exports.autorag import Exported, export_autorag
+from collections.abc import Mapping
 
-EXPORTS = {"autorag": export_autorag}
+from groundset.exports import autorag
+from groundset.exports.base import Export
 
-__all__ = ["EXPORTS", "Exported", "export_autorag"]
+EXPORTS: Mapping[str, Export] = {module.EXPORT.name: module.EXPORT for module in (autorag,)}

@@ -8,23 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from groundset.exports.base import Export, Exported
 from groundset.files import is_leftover, whole_file
 from programs.errors import InputError
 from programs.types import Chunk, Document, Sample
 
 QA_FILE = "qa.parquet"
 CORPUS_FILE = "corpus.parquet"
-
-
-class Exported(NamedTuple):
-    """What an export wrote: its files and how many rows each table has."""
-
-    qa_path: Path
-    corpus_path: Path
-    questions: int
-    chunks: int
 
 
 def export_autorag(
@@ -58,7 +50,7 @@ def export_autorag(
         # Both tables are complete before either takes its name.
         for name, table in tables:
             pq.write_table(table, stack.enter_context(whole_file(out / name)))
-    return Exported(out / QA_FILE, out / CORPUS_FILE, len(samples), len(chunks))
+    return Exported(len(samples), len(chunks))
 
 
 def qa_table(samples: Sequence[Sample]) -> Any:
@@ -188,3 +180,6 @@ def _check_unique(kind: str, ids: Iterable[str]) -> None:
 
 def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+EXPORT = Export("autorag", "qa.parquet and corpus.parquet", export_autorag)

@@ -55,15 +55,28 @@ class ChunkIndex:
             for places, similarities in zip(found.places.tolist(), found.similarities.tolist(), strict=True)
         ]
 
-    def rank(self, query: str, relevant: tuple[str, ...]) -> Retrieval:
-        """Return the round trip of ``query``: the best rank among the chunks ``relevant``."""
+    def near(self, chunk_id: str, limit: int) -> list[Hit]:
+        """Return the chunks most similar to a chunk, itself left out, the most similar first."""
+        place = self._store.ids.index(chunk_id)
+        with self._lock:
+            found = self._store.search(self._store.rows[place : place + 1], limit + 1)
+        hits = [self._hit(*pair) for pair in zip(found.places[0].tolist(), found.similarities[0].tolist(), strict=True)]
+        return [hit for hit in hits if hit.chunk_id != chunk_id][:limit]
+
+    def rank(self, query: str, relevant: Sequence[Sequence[str]]) -> Retrieval:
+        """Return the round trip of ``query``: the rank at which the last group of ``relevant`` is found.
+
+        A group is found where the first of its chunks is.
+        """
         hits = self.search(query, self._depth)
-        ranks = (rank for rank, hit in enumerate(hits, 1) if hit.chunk_id in relevant)
+        places = {hit.chunk_id: rank for rank, hit in enumerate(hits, 1)}
+        found = [min((places[name] for name in group if name in places), default=None) for group in relevant]
+        ranks = [rank for rank in found if rank is not None]
         return Retrieval(
-            rank=next(ranks, None),
+            rank=max(ranks) if len(ranks) == len(found) else None,
             retrieved_id=hits[0].chunk_id,
             retrieved_content=hits[0].text,
-            score=1 if hits[0].chunk_id in relevant else 0,
+            score=1 if any(hits[0].chunk_id in group for group in relevant) else 0,
         )
 
     def _hit(self, place: int, similarity: float) -> Hit:

@@ -6,15 +6,24 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from groundset.corpus import ChunkerName, CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
 from groundset.runs.schedule import WINDOW
 from programs.errors import InputError
-from programs.types import EVOLUTIONS, Evolution
+from programs.recipes import RECIPES
+from programs.recipes.base import Options, Recipe
 
 _PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
 
@@ -22,19 +31,16 @@ _PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
 class RunConfig(BaseModel):
     """Everything that a run is asked for.
 
-    ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. ``mix``
-    weighs the evolutions against each other. ``ask`` says whether to go on to what is hard once all that is easy was
-    asked. ``max_rank`` 0 records ranks and refuses none.
+    ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. Without
+    ``size`` the recipe says how many samples there are to be. ``options`` are all options of the recipe.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     documents: tuple[Path, ...] = ()
     chunks: Path | None = None
-    size: int = Field(default=20, ge=1)
-    ask: Literal["easy", "all"] = "easy"
+    size: int | None = Field(default=None, ge=1)
     recipe: str = "evolved"
-    mix: dict[Evolution, float] = {"simple": 50, "reasoning": 25, "conditional": 25}
     lm: str = Field(default="qwen2.5-coder-0.5b", min_length=1)
     critic: str = "head"
     compiled: str = Field(default="shipped", min_length=1)
@@ -47,20 +53,8 @@ class RunConfig(BaseModel):
     min_length: int = Field(default=200, ge=0)
     seed: int = Field(default=0, ge=0, lt=2**63)
     workers: int = Field(default=1, ge=1, le=WINDOW)
-    candidates: int = Field(default=2, ge=1, le=100)
-    max_rank: int = Field(default=5, ge=0)
-
-    @field_validator("mix", mode="before")
-    @classmethod
-    def _parse_mix(cls, value: Any) -> Any:
-        return parse_mix(value) if isinstance(value, str) else value
-
-    @field_validator("mix")
-    @classmethod
-    def _check_mix(cls, value: dict[Evolution, float]) -> dict[Evolution, float]:
-        if any(not 0 <= weight < float("inf") for weight in value.values()) or not sum(value.values()):
-            raise ValueError("weights must be 0 or more, and one of them above 0")
-        return value
+    vector_store: str = Field(default="faiss", min_length=1)
+    options: SerializeAsAny[Options] = Field(default_factory=lambda: RECIPES["evolved"].options())
 
     @field_validator("chunks")
     @classmethod
@@ -76,6 +70,16 @@ class RunConfig(BaseModel):
         except ValidationError as error:
             raise ValueError(_PREFIX.sub("", error.errors()[0]["msg"])) from error
         return self
+
+    @property
+    def row(self) -> Recipe:
+        """Return the recipe."""
+        return RECIPES[self.recipe]
+
+    def told(self) -> dict[str, Any]:
+        """Return all options by name as JSON values, those of the recipe among them: what ``--config`` reads again."""
+        own = self.model_dump(mode="json")
+        return {**{name: value for name, value in own.items() if name != "options"}, **own["options"]}
 
     def corpus_options(self) -> CorpusOptions:
         """Return the part that says how documents become chunks."""
@@ -101,28 +105,6 @@ class RunConfig(BaseModel):
         return (*self.documents, *((self.chunks,) if self.chunks else ()))
 
 
-def parse_mix(text: str) -> dict[str, float]:
-    """Return the weights that ``simple=50,reasoning=25`` means.
-
-    Raises:
-        ValueError: if the text is not of that form.
-    """
-    weights: dict[str, float] = {}
-    for part in text.split(","):
-        name, sign, weight = (piece.strip() for piece in part.partition("="))
-        if not sign:
-            raise ValueError(f"{part.strip()!r} is not of the form evolution=weight")
-        if name not in EVOLUTIONS:
-            raise ValueError(f"no evolution is called {name!r}; there are {', '.join(EVOLUTIONS)}")
-        if name in weights:
-            raise ValueError(f"{name} is given twice")
-        try:
-            weights[name] = float(weight)
-        except ValueError:
-            raise ValueError(f"the weight of {name} is not a number: {weight!r}") from None
-    return weights
-
-
 def option_name(field: str) -> str:
     """Return how the command line calls a field of the configuration."""
     return "DOCS" if field == "documents" else "--" + field.replace("_", "-")
@@ -139,9 +121,18 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
         InputError: an option is wrong; the message names it, and the file if it comes from there.
     """
     options = {name: value for name, value in given.items() if value is not None and value != ()}
-    from_file = {} if file is None else read_config_file(file)
+    told = {**({} if file is None else read_config_file(file)), **options}
+    recipe = told.get("recipe", RunConfig.model_fields["recipe"].default)
+    if recipe not in RECIPES:
+        raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")
+    common = {name: value for name, value in told.items() if name in RunConfig.model_fields}
+    others = {name: value for name, value in told.items() if name not in common}
+    for name in others:
+        if name not in RECIPES[recipe].options.model_fields:
+            owners = " and ".join(each.name for each in RECIPES.values() if name in each.options.model_fields)
+            raise InputError(f"{option_name(name)} is an option of the recipe {owners}, not of {recipe}")
     try:
-        config = RunConfig(**{**from_file, **options})
+        config = RunConfig(**common, options=RECIPES[recipe].options(**others))
     except ValidationError as error:
         raise InputError("; ".join(_explain(item, options, file) for item in error.errors())) from error
     if not config.sources:
@@ -170,9 +161,10 @@ def read_config_file(file: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise InputError(f"--config {file}: holds no options")
     options = {name.replace("-", "_"): value for name, value in values.items()}
+    known = {*RunConfig.model_fields, *(name for each in RECIPES.values() for name in each.options.model_fields)}
     for name in options:
-        if name not in RunConfig.model_fields:
-            near = difflib.get_close_matches(name, RunConfig.model_fields, n=1)
+        if name not in known - {"options"}:
+            near = difflib.get_close_matches(name, sorted(known), n=1)
             hint = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
             raise InputError(f"--config {file}: there is no option {name.replace('_', '-')}{hint}")
     return _anchored(options, file.parent)
@@ -200,9 +192,7 @@ def _explain(error: Any, options: Mapping[str, Any], file: Path | None) -> str:
         return f"--chunk-overlap: {reason}"
     field = place[0]
     value = options.get(field, error["input"])
-    if field == "mix" and len(place) > 1 and place[1] not in EVOLUTIONS:
-        reason = f"no evolution is called {place[1]!r}; there are {', '.join(EVOLUTIONS)}"
-    elif field == "chunker":
+    if field == "chunker":
         reason = f"there is no such chunker; choose one of {', '.join(get_args(ChunkerName))}"
     where = option_name(field) if field in options or file is None else f"--config {file}: {field.replace('_', '-')}"
     return f"{where} {value}: {reason}"

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from groundset.runs.duplicates import Duplicates, Encode, Vectors
 from groundset.runs.schedule import Verdict
-from programs.language import language_of
-from programs.types import Attempt, Draft, Evolution, Outcome, Reject, Sample
+from programs.types import Attempt, Draft, Outcome, Reject, Sample
 
 
-class Decision(NamedTuple):
+class Settlement(NamedTuple):
     """Everything that follows from one outcome."""
 
     verdict: Verdict
@@ -23,17 +22,18 @@ class Decision(NamedTuple):
 class Decider:
     """Decides outcomes one after the other, in the order of their attempts.
 
-    The draft is preferred; the simple question that it grew from is taken in its place if that is good and
-    simple ones are still wanted. Two steps refuse here: ``duplicate``, and ``mix`` for a good question of an
-    evolution of which there are enough. Once every chunk has been drawn, a mix that has simple questions
-    gives way to the size: evolutions may be more than these documents and this model can give.
+    The drafts of an outcome are looked at in their order, and the first that nothing is wrong with is taken. Two steps
+    refuse here: ``duplicate``, and ``mix`` for a good question of an evolution of which there are enough. Once every
+    chunk has been drawn, a mix that has simple questions gives way to the size: evolutions may be more than these
+    documents and this model can give.
     """
 
-    def __init__(self, shares: Mapping[Evolution, int], encode: Encode) -> None:
+    def __init__(self, shares: Mapping[str, int], encode: Encode) -> None:
         """Start with nothing accepted; ``shares`` says how many of each evolution are wanted."""
         self._shares = shares
+        self._gives_way = shares.get("simple", 0) > 0
         self._duplicates = Duplicates(encode)
-        self.accepted: Counter[Evolution] = Counter()
+        self.accepted: Counter[str] = Counter()
 
     def restore(self, samples: Iterable[tuple[Sample, Vectors]]) -> None:
         """Take up what an earlier process accepted."""
@@ -46,34 +46,26 @@ class Decider:
         """Say whether all samples that were asked for are there."""
         return self.accepted.total() == sum(self._shares.values())
 
-    def decide(self, attempt: Attempt, outcome: Outcome) -> Decision:
+    def decide(self, attempt: Attempt, outcome: Outcome) -> Settlement:
         """Accept one question of an outcome, or none."""
         rejects = list(outcome.rejects)
-        for draft in (outcome.draft, outcome.fallback):
-            if draft is None:
-                continue
+        for draft in outcome.drafts:
             vector = self._duplicates.vector(draft.question)
-            reason = self._refusal(attempt, draft, vector)
-            if reason is None:
+            refusal = self._refusal(attempt, draft, vector)
+            if refusal is None:
                 self.accepted[draft.evolution] += 1
                 self._duplicates.add(draft.question, vector)
-                verdict = Verdict(draft.evolution, outcome.exhausted)
-                return Decision(verdict, make_sample(attempt, draft), vector, tuple(rejects))
-            step, said = reason
-            rejects.append(
-                Reject(
-                    step=step,
-                    reason=said,
-                    chunk_id=attempt.chunk.chunk_id,
-                    probability=draft.probability,
-                    question=draft.question,
-                )
-            )
-        return Decision(Verdict(None, outcome.exhausted), None, None, tuple(rejects))
+                verdict = Verdict(draft.evolution, outcome.exhausted, outcome.asked)
+                return Settlement(verdict, make_sample(attempt, draft), vector, tuple(rejects))
+            step, reason = refusal
+            chunk_id = draft.contexts[0].chunk_id
+            told = {"probability": draft.probability, "question": draft.question}
+            rejects.append(Reject(step=step, reason=reason, chunk_id=chunk_id, **told))
+        return Settlement(Verdict(None, outcome.exhausted, outcome.asked), None, None, tuple(rejects))
 
     def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str] | None:
-        gives_way = attempt.round > 0 and self._shares["simple"] > 0
-        if not gives_way and self.accepted[draft.evolution] >= self._shares[draft.evolution]:
+        gives_way = attempt.round > 0 and self._gives_way
+        if not gives_way and self.accepted[draft.evolution] >= self._shares.get(draft.evolution, 0):
             return "mix", f"there are enough {draft.evolution} questions"
         repeated = self._duplicates.find(draft.question, vector)
         if repeated is not None:
@@ -91,12 +83,12 @@ def make_sample(attempt: Attempt, draft: Draft) -> Sample:
         question=draft.question,
         answer=draft.answer,
         evolution=draft.evolution,
-        language=language_of("\n".join(chunk.text for chunk in draft.contexts)),
+        language=attempt.contexts[0].language,
         contexts=draft.contexts,
-        # Every context is needed, and nothing stands in for another.
-        retrieval_gt=tuple((chunk_id,) for chunk_id in ids),
+        retrieval_gt=draft.relevant,
         retrieval=draft.retrieval,
         probability=draft.probability,
+        split=draft.split,
         trail=draft.trail,
         metadata={**draft.metadata, "attempt": attempt.number, "round": attempt.round, "seed": attempt.seed},
     )

@@ -18,7 +18,9 @@ def outcome_of(error: BaseException, attempt: Attempt) -> Outcome | None:
     if not isinstance(error, ContextWindowExceededError):
         return None
     reason = f"longer than the language model's context: {_first_line(error)}"
-    return Outcome(rejects=(Reject(step="chunk", reason=reason, chunk_id=attempt.chunk.chunk_id),), exhausted=True)
+    return Outcome(
+        rejects=(Reject(step="chunk", reason=reason, chunk_id=attempt.contexts[0].chunk.chunk_id),), exhausted=True
+    )
 
 
 def fatal_error(error: BaseException) -> GroundsetError | None:
@@ -41,9 +43,8 @@ def fatal_error(error: BaseException) -> GroundsetError | None:
 
 def failure_of(error: BaseException, attempt: Attempt) -> Outcome:
     """Return the outcome of an attempt that failed unexpectedly."""
-    reject = Reject(
-        step="failure", reason=f"{type(error).__name__}: {_first_line(error)}", chunk_id=attempt.chunk.chunk_id
-    )
+    reason = f"{type(error).__name__}: {_first_line(error)}"
+    reject = Reject(step="failure", reason=reason, chunk_id=_chunk_id(attempt))
     return Outcome(rejects=(reject,))
 
 
@@ -56,3 +57,7 @@ def endless_failures(error: BaseException) -> GroundsetError:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _chunk_id(attempt: Attempt) -> str:
+    return attempt.contexts[0].chunk.chunk_id

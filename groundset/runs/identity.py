@@ -11,8 +11,8 @@ from groundset.corpus import find_documents
 from groundset.corpus.documents import SUFFIXES
 from groundset.runs.config import RunConfig, option_name
 from groundset.runs.program import program_hash
-from groundset.runs.schedule import quotas
 from programs.errors import DocumentError, RunMismatchError
+from programs.recipes import RECIPES
 
 Identity = dict[str, Any]
 
@@ -20,8 +20,8 @@ Identity = dict[str, Any]
 _NOT_PLAIN = {
     "documents", "chunks",  # by their bytes
     "lm", "embedder", "parser", "compiled",  # by what they turn out to be
-    "chunk_size", "mix",  # by what they come to
-    "workers",
+    "chunk_size", "options",  # by what they come to
+    "workers", "vector_store",  # whatever they are, the results are the same
 }  # fmt: skip
 
 
@@ -38,12 +38,10 @@ def identity_of(config: RunConfig) -> Identity:
     Raises:
         InputError: a document or folder does not exist.
     """
-    from programs.recipes import RECIPES
-
     return {
         **config.model_dump(mode="json", exclude=_NOT_PLAIN),
+        **config.options.compared(),
         "chunk_size": config.corpus_options().size,
-        "mix": dict(quotas(config.size, config.mix)),
         "documents": hash_sources(config.sources),
         "program": ModelName(__version__, program_hash(config.recipe, RECIPES))._asdict(),
     }
@@ -67,8 +65,6 @@ def check_same(stored: Mapping[str, Any], asked: Mapping[str, Any], folder: Path
         RunMismatchError: the message names each option that differs, and both values.
     """
     differing = [name for name in asked if _compared(stored.get(name)) != _compared(asked[name])]
-    if "size" in differing and "mix" in differing:
-        differing.remove("mix")  # the shares follow from the size
     if differing:
         told = "; ".join(_tell(name, stored.get(name), asked[name]) for name in differing)
         raise RunMismatchError(f"--out {folder}: the run there was begun otherwise: {told}. Name another folder.")

@@ -3,17 +3,20 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as PhaseBar
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from groundset.runs.decide import Decision
+from groundset.runs.decide import Settlement
 from programs.types import StepRecord
 
 LINE_EVERY_SECONDS = 10.0
@@ -56,17 +59,38 @@ class Progress:
         """Say one line."""
         self._console.print(message, markup=False, highlight=False, soft_wrap=True)
 
+    @contextmanager
+    def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Show what is done ``total`` times before a run; call what is yielded with how many more are done."""
+        if self._console.is_terminal and not self._console.quiet:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            with PhaseBar(*columns, console=self._console, transient=True) as bar:
+                task = bar.add_task(doing, total=total)
+                yield lambda count: bar.advance(task, count)
+            return
+        self.note(f"{doing}: {total:,}.")
+        done, shown = 0, time.monotonic()
+
+        def advance(count: int) -> None:
+            nonlocal done, shown
+            done += count
+            if done < total and time.monotonic() - shown >= LINE_EVERY_SECONDS:
+                shown = time.monotonic()
+                self.note(f"{doing}: {done:,} of {total:,}")
+
+        yield advance
+
     def step(self, record: StepRecord) -> None:
         """Count what a step said."""
         with self._guard:
             self._tried[record.step] += 1
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, settlement: Settlement) -> None:
         """Count what was decided on an attempt."""
         with self._guard:
             self._attempts += 1
-            self._accepted += decision.sample is not None
-            self._refused.update(reject.step for reject in decision.rejects)
+            self._accepted += settlement.sample is not None
+            self._refused.update(reject.step for reject in settlement.rejects)
 
     def tick(self) -> None:
         """Show a line if it is time for one."""

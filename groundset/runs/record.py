@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from groundset import __version__
 from groundset.files import is_leftover, write_rows, write_text
-from groundset.runs.schedule import ROUNDS, WINDOW
+from groundset.runs.schedule import WINDOW
 from groundset.runs.store import RunStore
 from programs.errors import InputError, RunError
 from programs.types import Chunk, Reject, Sample
@@ -79,7 +79,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
     return {
         "status": status,
         "reason": reason,
-        "asked": store.meta("configuration")["size"],
+        "asked": store.meta("asked"),
         "accepted": sum(evolutions.values()),
         "evolutions": evolutions,
         "attempts": store.attempts.decided(),
@@ -101,7 +101,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "corpus": store.meta("corpus"),
         "skipped": store.meta("skipped"),
         "window": WINDOW,
-        "rounds": ROUNDS,
+        "agenda": store.meta("agenda"),
         "program": store.meta("identity")["program"],
         "versions": library_versions(),
     }
@@ -117,8 +117,8 @@ def step_counts(store: RunStore) -> dict[str, dict[str, int]]:
 
 
 def sample_row(sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row of ``samples.jsonl``."""
-    row = sample.model_dump(mode="json")
+    """Return a sample as a row of ``samples.jsonl``, with its split where documents are split."""
+    row = sample.model_dump(mode="json", exclude=None if sample.split else {"split"})
     return {**row, "contexts": [_context(chunk) for chunk in sample.contexts]}
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import time
-from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -10,14 +9,14 @@ from typing import Any, Literal, Protocol
 
 import dspy
 
-from groundset.runs.decide import Decider, Decision
+from groundset.runs.decide import Decider, Settlement
 from groundset.runs.failures import FAILURES_IN_A_ROW, endless_failures, failure_of, fatal_error, outcome_of
-from groundset.runs.schedule import Plan, Schedule, attempt_seed
+from groundset.runs.schedule import Schedule
 from groundset.runs.stop import RunStoppedError, Stop
 from groundset.runs.store import RunStore
 from groundset.runs.workers import Workers
 from programs.errors import GroundsetError
-from programs.types import Attempt, Chunk, Observer, Outcome, Recipe, StepRecord
+from programs.types import Attempt, Observer, Outcome, Program, StepRecord
 
 Ending = Literal["complete", "short", "interrupted"]
 
@@ -34,7 +33,7 @@ class Watcher(Protocol):
         """Take what a step said."""
         ...
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, settlement: Settlement) -> None:
         """Take what was decided on an attempt."""
         ...
 
@@ -44,12 +43,10 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True)
-class Work:
-    """What attempts are made with: the program, its chunks, and DSPy's settings for it."""
+class Maker:
+    """What attempts are made with: the program, and DSPy's settings for it."""
 
-    recipe: Recipe
-    chunks: Sequence[Chunk]
-    seed: int
+    program: Program
     lm: Any
     adapter: Any
 
@@ -76,16 +73,15 @@ class RunEngine:
     """
 
     def __init__(
-        self, store: RunStore, schedule: Schedule, decider: Decider, work: Work, watcher: Watcher, stop: Stop
+        self, store: RunStore, schedule: Schedule, decider: Decider, maker: Maker, watcher: Watcher, stop: Stop
     ) -> None:
         """Take up the run where the store has it."""
         self._store = store
         self._schedule = schedule
         self._decider = decider
-        self._work = work
+        self._maker = maker
         self._watcher = watcher
         self._stop = stop
-        self._chunks = {chunk.chunk_id: chunk for chunk in work.chunks}
         self._running: dict[int, tuple[Attempt, Future[Outcome]]] = {}
         self._failures: list[type[BaseException]] = []
         self._clock = Clock(store)
@@ -97,8 +93,8 @@ class RunEngine:
         self._decider.restore(zip(results.samples(), results.vectors(), strict=True))
         for number, verdict in self._store.attempts.verdicts():
             # The window lets plans run ahead of verdicts; here each is followed by its own.
-            plan = self._schedule.next()
-            if plan is None or plan.number != number:
+            attempt = self._schedule.next()
+            if attempt is None or attempt.number != number:
                 raise GroundsetError(f"{self._store.folder}: attempt {number} of the stored run cannot be followed.")
             self._schedule.decide(verdict)
 
@@ -134,35 +130,25 @@ class RunEngine:
     def _draw(self, pool: Workers, workers: int) -> None:
         """Start attempts while threads are free and the schedule knows what to try."""
         busy = sum(not future.done() for _, future in self._running.values())
-        while busy < workers and not self._stop.asked and (plan := self._schedule.next()) is not None:
-            attempt = self._attempt(plan)
-            finished = self._store.attempts.outcome(plan)
+        while busy < workers and not self._stop.asked and (attempt := self._schedule.next()) is not None:
+            finished = self._store.attempts.outcome(attempt)
             if finished is None:
-                future = pool.submit(partial(self._make, plan, attempt))
+                future = pool.submit(partial(self._make, attempt))
                 busy += 1
             else:
                 future = Future()
                 future.set_result(finished)
-            self._running[plan.number] = (attempt, future)
+            self._running[attempt.number] = (attempt, future)
 
-    def _attempt(self, plan: Plan) -> Attempt:
-        return Attempt(
-            number=plan.number,
-            chunk=self._chunks[plan.chunk_id],
-            evolution=plan.evolution,
-            round=plan.round,
-            seed=attempt_seed(self._work.seed, plan.chunk_id, plan.round),
-        )
-
-    def _make(self, plan: Plan, attempt: Attempt) -> Outcome:
+    def _make(self, attempt: Attempt) -> Outcome:
         """Run the program on one attempt, in a thread of the pool."""
         self._stop.check()
-        self._store.attempts.begin(plan, attempt.seed)
+        self._store.attempts.begin(attempt)
         # DSPy would keep every call in histories and every prediction in a trace, for as long as it runs.
         settings: dict[str, Any] = {"disable_history": True, "trace": None, "max_trace_size": 0}
-        with dspy.context(lm=self._work.lm, adapter=self._work.adapter, **settings):
-            outcome = self._work.recipe(attempt=attempt, observer=self._observer(plan.number))
-        self._store.attempts.finish(plan.number, outcome)
+        with dspy.context(lm=self._maker.lm, adapter=self._maker.adapter, **settings):
+            outcome = self._maker.program(attempt=attempt, observer=self._observer(attempt.number))
+        self._store.attempts.finish(attempt.number, outcome)
         return outcome
 
     def _observer(self, number: int) -> Observer:
@@ -193,14 +179,14 @@ class RunEngine:
             if isinstance(error, RunStoppedError):
                 return
             outcome = future.result() if error is None else self._settle(attempt, error)
-            decision = self._decider.decide(attempt, outcome)
-            self._store.results.decide(number, decision.verdict, decision.sample, decision.vector, decision.rejects)
-            self._schedule.decide(decision.verdict)
+            settled = self._decider.decide(attempt, outcome)
+            self._store.results.decide(number, settled.verdict, settled.sample, settled.vector, settled.rejects)
+            self._schedule.decide(settled.verdict)
             del self._running[number]
             if error is None:
                 self._failures.clear()
             self._clock.note()
-            self._watcher.decided(decision)
+            self._watcher.decided(settled)
 
     def _settle(self, attempt: Attempt, error: BaseException) -> Outcome:
         """Return the outcome that an exception means for an attempt, or stop the run."""

@@ -3,8 +3,8 @@
 | table | what it holds |
 |---|---|
 | meta | identity, configuration, models, versions, skipped files, each as JSON |
-| documents, chunks | the corpus of the run in its order, chunks with their embedding vectors |
-| attempts | the plan, the outcome as soon as it is there, and the verdict once it was decided |
+| documents, chunks | the corpus of the run in its order; of each chunk its vector, what was read off it, its score |
+| attempts | what was wanted, the outcome as soon as it is there, and the verdict once it was decided |
 | steps | what every step said, one row each, committed as it happens |
 | calls | finished language model calls by digest: what makes a resume free |
 | samples, rejects | what was decided, in that order |
@@ -12,10 +12,10 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -23,26 +23,29 @@ from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, database_path, make_folder
 from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors
 from programs.errors import InputError, RunError
-from programs.types import Chunk, Document
+from programs.types import Chunk, Context, Document, Reject
 
 _APPLICATION = 0x67727364  # "grsd" in the file's header
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (position INTEGER PRIMARY KEY, doc_id TEXT UNIQUE NOT NULL, record TEXT NOT NULL);
 CREATE TABLE chunks (position INTEGER PRIMARY KEY, chunk_id TEXT UNIQUE NOT NULL, record TEXT NOT NULL,
-    vector BLOB NOT NULL);
-CREATE TABLE attempts (number INTEGER PRIMARY KEY, chunk_id TEXT NOT NULL, evolution TEXT NOT NULL,
+    vector BLOB, reading TEXT, score TEXT);
+CREATE TABLE attempts (number INTEGER PRIMARY KEY, contexts TEXT NOT NULL, wanted TEXT NOT NULL,
     round INTEGER NOT NULL, seed INTEGER NOT NULL, outcome TEXT, decided INTEGER NOT NULL DEFAULT 0,
-    accepted TEXT, exhausted INTEGER);
+    accepted TEXT, exhausted INTEGER, asked TEXT);
 CREATE TABLE steps (attempt INTEGER NOT NULL, seq INTEGER NOT NULL, step TEXT NOT NULL, candidate INTEGER NOT NULL,
     output TEXT NOT NULL, probability REAL, verdict TEXT, reason TEXT, PRIMARY KEY (attempt, seq)) WITHOUT ROWID;
 CREATE TABLE samples (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, attempt INTEGER NOT NULL,
     record TEXT NOT NULL, vector BLOB NOT NULL);
-CREATE TABLE rejects (position INTEGER PRIMARY KEY, attempt INTEGER NOT NULL, step TEXT NOT NULL,
+CREATE TABLE rejects (position INTEGER PRIMARY KEY, attempt INTEGER, step TEXT NOT NULL,
     record TEXT NOT NULL);
 CREATE TABLE sessions (number INTEGER PRIMARY KEY, started TEXT NOT NULL, seconds REAL NOT NULL DEFAULT 0);
 """
+
+
+ChunkColumn = Literal["vector", "reading", "score"]
 
 
 class RunStore:
@@ -74,7 +77,6 @@ class RunStore:
         meta: Mapping[str, Any],
         documents: Sequence[Document],
         chunks: Sequence[Chunk],
-        vectors: Vectors,
     ) -> Self:
         """Begin a run: the folder appears with everything that it starts from, or holds no run at all.
 
@@ -90,7 +92,7 @@ class RunStore:
             lock.release()
             raise
         try:
-            store._fill(meta, documents, chunks, vectors)
+            store._fill(meta, documents, chunks)
         except BaseException:
             store.close()
             raise
@@ -151,9 +153,7 @@ class RunStore:
             raise
         return self
 
-    def _fill(
-        self, meta: Mapping[str, Any], documents: Sequence[Document], chunks: Sequence[Chunk], vectors: Vectors
-    ) -> None:
+    def _fill(self, meta: Mapping[str, Any], documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
         database = self._database
         with database.transaction():
             if database.execute("SELECT 1 FROM sqlite_master"):
@@ -165,11 +165,8 @@ class RunStore:
                 ((number, item.doc_id, item.model_dump_json()) for number, item in enumerate(documents)),
             )
             database.insert(
-                "INSERT INTO chunks VALUES (?, ?, ?, ?)",
-                (
-                    (number, chunk.chunk_id, chunk.model_dump_json(), vector.tobytes())
-                    for number, (chunk, vector) in enumerate(zip(chunks, vectors, strict=True))
-                ),
+                "INSERT INTO chunks (position, chunk_id, record) VALUES (?, ?, ?)",
+                ((number, chunk.chunk_id, chunk.model_dump_json()) for number, chunk in enumerate(chunks)),
             )
             for name, value in meta.items():
                 self.set_meta(name, value)
@@ -201,6 +198,38 @@ class RunStore:
         """Return the embedding vectors of all chunks, a row for each."""
         rows = self._database.execute("SELECT vector FROM chunks ORDER BY position")
         return np.stack([np.frombuffer(vector, dtype=np.float32) for (vector,) in rows])
+
+    def without(self, column: ChunkColumn) -> list[Chunk]:
+        """Return the chunks of which something is not known yet."""
+        rows = self._database.execute(f"SELECT record FROM chunks WHERE {column} IS NULL ORDER BY position")
+        return [Chunk.model_validate_json(record) for (record,) in rows]
+
+    def learn(
+        self, column: ChunkColumn, known: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
+    ) -> None:
+        """Store what became known of chunks by id: a vector as bytes, what was read and the score as JSON.
+
+        ``rejects`` are the chunks that were refused by it.
+        """
+        with self._database.transaction():
+            self.results.add_rejects(None, rejects)
+            self._database.insert(
+                f"UPDATE chunks SET {column} = ? WHERE chunk_id = ?", ((value, chunk_id) for chunk_id, value in known)
+            )
+
+    def contexts(self) -> dict[str, Context]:
+        """Return all chunks with what was read off them, by id."""
+        rows = self._database.execute("SELECT chunk_id, record, reading, score FROM chunks ORDER BY position")
+        return {
+            chunk_id: Context.model_validate(
+                {
+                    **json.loads(reading),
+                    "chunk": json.loads(record),
+                    "score": None if score is None else json.loads(score),
+                }
+            )
+            for chunk_id, record, reading, score in rows
+        }
 
     def corpus_size(self) -> tuple[int, int]:
         """Return how many documents and chunks there are."""

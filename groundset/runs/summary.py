@@ -12,7 +12,7 @@ _REASONS = 3
 
 def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
     """Return the lines of the summary."""
-    asked = store.meta("configuration")["size"]
+    asked = store.meta("asked")
     evolutions = store.results.evolution_counts()
     accepted = sum(evolutions.values())
     kinds = ", ".join(f"{name} {count}" for name, count in evolutions.items())
@@ -40,8 +40,8 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
 def shortage(store: RunStore) -> str:
     """Return why a run ended with fewer samples than were asked for."""
     configuration = store.meta("configuration")
-    missing = configuration["size"] - sum(store.results.evolution_counts().values())
-    easy = configuration["ask"] == "easy" and configuration["parser"] != "none"
+    missing = store.meta("asked") - sum(store.results.evolution_counts().values())
+    easy = configuration.get("ask") == "easy" and configuration["parser"] != "none"
     reasons = store.results.reasons().items()
     refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))

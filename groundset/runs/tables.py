@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from groundset.runs.database import Database
-from groundset.runs.schedule import Plan, Verdict
-from programs.types import EVOLUTIONS, Outcome, Reject, Sample, StepRecord
+from groundset.runs.schedule import Verdict
+from programs.types import Attempt, Focus, Outcome, Reject, Sample, StepRecord
 
 Vectors = NDArray[np.float32]
+_FOCI = TypeAdapter(tuple[Focus, ...])
 CALLS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
     evaluated_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID
@@ -65,13 +67,13 @@ class AttemptTable:
         """Use the tables in ``database``."""
         self._database = database
 
-    def begin(self, plan: Plan, seed: int) -> None:
+    def begin(self, attempt: Attempt) -> None:
         """Note that an attempt begins; what an interrupted earlier start of it said is forgotten."""
         with self._database.transaction():
-            self._database.execute("DELETE FROM steps WHERE attempt = ?", (plan.number,))
+            self._database.execute("DELETE FROM steps WHERE attempt = ?", (attempt.number,))
             self._database.execute(
-                "INSERT OR REPLACE INTO attempts (number, chunk_id, evolution, round, seed) VALUES (?, ?, ?, ?, ?)",
-                (*plan, seed),
+                "INSERT OR REPLACE INTO attempts (number, contexts, wanted, round, seed) VALUES (?, ?, ?, ?, ?)",
+                (*_plan(attempt), attempt.seed),
             )
 
     def add_step(self, number: int, seq: int, record: StepRecord) -> None:
@@ -86,19 +88,19 @@ class AttemptTable:
         """Store the outcome of an attempt."""
         self._database.execute("UPDATE attempts SET outcome = ? WHERE number = ?", (outcome.model_dump_json(), number))
 
-    def outcome(self, plan: Plan) -> Outcome | None:
-        """Return the stored outcome of a plan, if an earlier process finished it."""
+    def outcome(self, attempt: Attempt) -> Outcome | None:
+        """Return the stored outcome of an attempt, if an earlier process finished it."""
         rows = self._database.execute(
-            "SELECT outcome FROM attempts WHERE (number, chunk_id, evolution, round) = (?, ?, ?, ?)", plan
+            "SELECT outcome FROM attempts WHERE (number, contexts, wanted, round) = (?, ?, ?, ?)", _plan(attempt)
         )
         return Outcome.model_validate_json(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def verdicts(self) -> Iterator[tuple[int, Verdict]]:
         """Yield the decided attempts in order."""
-        for number, accepted, exhausted in self._database.each(
-            "SELECT number, accepted, exhausted FROM attempts WHERE decided ORDER BY number"
+        for number, accepted, exhausted, asked in self._database.each(
+            "SELECT number, accepted, exhausted, asked FROM attempts WHERE decided ORDER BY number"
         ):
-            yield number, Verdict(accepted, bool(exhausted))
+            yield number, Verdict(accepted, bool(exhausted), _FOCI.validate_json(asked))
 
     def decided(self) -> int:
         """Return how many attempts were decided."""
@@ -123,6 +125,12 @@ class AttemptTable:
         return dict(rows)
 
 
+def _plan(attempt: Attempt) -> tuple[int, str, str, int]:
+    """Return what an attempt is known by."""
+    ids = json.dumps([context.chunk.chunk_id for context in attempt.contexts])
+    return attempt.number, ids, attempt.wanted, attempt.round
+
+
 class ResultTable:
     """Samples and rejects, in the order in which they were decided."""
 
@@ -135,19 +143,24 @@ class ResultTable:
     ) -> None:
         """Store everything that was decided on an attempt, or nothing of it."""
         with self._database.transaction():
+            asked = _FOCI.dump_json(verdict.asked).decode()
             self._database.execute(
-                "UPDATE attempts SET decided = 1, accepted = ?, exhausted = ? WHERE number = ?",
-                (verdict.accepted, verdict.exhausted, number),
+                "UPDATE attempts SET decided = 1, accepted = ?, exhausted = ?, asked = ? WHERE number = ?",
+                (verdict.accepted, verdict.exhausted, asked, number),
             )
             if sample is not None and vector is not None:
                 self._database.execute(
                     "INSERT INTO samples (id, attempt, record, vector) VALUES (?, ?, ?, ?)",
                     (sample.id, number, sample.model_dump_json(), vector.tobytes()),
                 )
-            self._database.insert(
-                "INSERT INTO rejects (attempt, step, record) VALUES (?, ?, ?)",
-                ((number, reject.step, reject.model_dump_json()) for reject in rejects),
-            )
+            self.add_rejects(number, rejects)
+
+    def add_rejects(self, number: int | None, rejects: Sequence[Reject]) -> None:
+        """Store what was refused in an attempt, or before any."""
+        self._database.insert(
+            "INSERT INTO rejects (attempt, step, record) VALUES (?, ?, ?)",
+            ((number, reject.step, reject.model_dump_json()) for reject in rejects),
+        )
 
     def samples(self) -> Iterator[Sample]:
         """Yield the accepted samples."""
@@ -165,9 +178,12 @@ class ResultTable:
             yield Reject.model_validate_json(record)
 
     def evolution_counts(self) -> dict[str, int]:
-        """Return how many samples there are of each evolution."""
-        found = dict(self._database.execute("SELECT accepted, count(*) FROM attempts GROUP BY accepted"))
-        return {evolution: found[evolution] for evolution in EVOLUTIONS if evolution in found}
+        """Return how many samples there are of each evolution, the most first."""
+        rows = self._database.execute(
+            "SELECT accepted, count(*) FROM attempts WHERE accepted IS NOT NULL GROUP BY accepted "
+            "ORDER BY count(*) DESC, accepted"
+        )
+        return dict(rows)
 
     def reject_counts(self) -> dict[str, int]:
         """Return how often each step refused."""

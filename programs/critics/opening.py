@@ -83,6 +83,7 @@ def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
     return heads | {step: EnsembleCritic(heads[step], model, blend) for step, blend in parts.blends.items()}
 
 
+MODEL_FREE = frozenset({"head"})  # their decisions cost no call of a language model
 CRITICS: Mapping[str, Callable[[_Parts], dict[str, Critic]]] = {
     "head": _open_heads,
     "lm": _open_lm,

@@ -31,6 +31,10 @@ class Languages:
             self._known[code] = neutral(code)
         return self._known[code]
 
+    def syntax_in(self, code: str) -> Syntax | None:
+        """Return the syntax of the language with a code; None if it has none or nothing parses its sentences."""
+        return self.syntax_of(self[code])
+
     def syntax_of(self, language: Language) -> Syntax | None:
         """Return the syntax of a language; None if it has none or nothing parses its sentences."""
         if language.code not in self._syntaxes:

@@ -11,10 +11,12 @@ from programs.steps import (
     grounding,
     judge,
     keyphrases,
+    multi_context,
     question,
     reasoning,
     rewrite,
     same,
+    split,
 )
 from programs.steps.base import Step
 
@@ -23,6 +25,8 @@ _MODULES = (
     question,
     reasoning,
     conditional,
+    multi_context,
+    split,
     compress,
     feedback,
     rewrite,

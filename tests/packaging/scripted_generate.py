@@ -12,6 +12,7 @@ from dspy.lm15 import Message, Response, Usage
 
 from groundset.runs.config import make_config
 from groundset.runs.generation import run_generation
+from groundset.runs.models import Openers
 from groundset.runtime.lms import LanguageModel
 from programs.steps import STEPS
 from signatures import AnswerQuestion
@@ -51,6 +52,9 @@ class Critic:
 
     supports_decision_requests = True
 
+    def embed_ahead(self, rows):
+        """Need nothing."""
+
     def __call__(self, state, questions):
         return {name: self.decide(question) for name, question in questions.items()}
 
@@ -74,9 +78,7 @@ def main() -> None:
     result = run_generation(
         config,
         out,
-        open_lm=open_lm,
-        load_embedder=lambda spec: seams.embedder,
-        open_critics=lambda spec, **parts: dict.fromkeys(STEPS, seams.critic),
+        openers=Openers(open_lm, lambda spec: seams.embedder, lambda spec, **parts: dict.fromkeys(STEPS, seams.critic)),
     )
     sys.stdout.write(f"{result.ending}\n")
 

@@ -1,10 +1,16 @@
 """What several tests of programs are handed."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from groundset.data_files import data_path
 from groundset.runtime.parser import Parser, load_parser
 from programs.steps.demos import Demos, read_demos
+
+# The scripted parts are a plain module, because tests of several folders use them.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

@@ -60,12 +60,13 @@ class VectorStore:
 
     Attributes:
         ids: the chunk of each row.
+        rows: the embeddings, a row of length one for each chunk.
     """
 
     def __init__(self, ids: Sequence[str], vectors: Vectors, backend: Backend) -> None:
         """Wrap a backend that holds ``vectors``."""
         self.ids = tuple(ids)
-        self._rows = vectors
+        self.rows = vectors
         self._backend = backend
 
     def __len__(self) -> int:
@@ -93,7 +94,7 @@ class VectorStore:
         measured = np.empty(places.shape, dtype=np.float64)
         for start in range(0, len(vectors), _QUERIES_AT_ONCE):
             part = slice(start, start + _QUERIES_AT_ONCE)
-            products = self._rows[places[part]].astype(np.float64) * vectors[part, None, :]
+            products = self.rows[places[part]].astype(np.float64) * vectors[part, None, :]
             measured[part] = products.sum(axis=2)
         return np.clip(measured, -1.0, 1.0)
 

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from groundset.runs.schedule import Plan, Verdict
+from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
-from programs.types import Chunk, Document, Retrieval, Sample
+from programs.types import Attempt, Chunk, Context, Document, Retrieval, Sample
 
 TEXT = "The ferry leaves Tollvik at nine."
 DOCUMENT = Document(doc_id="ferry", path="ferry.md", title="Ferry", text=TEXT)
@@ -27,11 +27,11 @@ SAMPLE = Sample(
 def folder(tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
-    vectors = np.ones((1, 4), dtype=np.float32)
-    with RunStore.create(folder, meta={}, documents=[DOCUMENT], chunks=[CHUNK], vectors=vectors) as store:
+    with RunStore.create(folder, meta={}, documents=[DOCUMENT], chunks=[CHUNK]) as store:
         store.begin_session()
-        store.attempts.begin(Plan(0, "ferry-0000", "simple", 0), 1)
-        store.results.decide(0, Verdict("simple", False), SAMPLE, vectors[0], [])
+        context = Context(chunk=CHUNK, passage=TEXT, topic="Ferry", language="en")
+        store.attempts.begin(Attempt(number=0, contexts=(context,), wanted="simple"))
+        store.results.decide(0, Verdict("simple", False), SAMPLE, np.ones(4, dtype=np.float32), [])
     return folder
 
 
@@ -56,9 +56,15 @@ def test_the_run_folder_itself_can_hold_the_export(run, folder):
 def test_a_run_without_samples_and_a_folder_without_a_run_are_wrong_input(run, tmp_path):
     empty = tmp_path / "run"
     empty.mkdir()
-    vectors = np.ones((1, 4), dtype=np.float32)
-    RunStore.create(empty, meta={}, documents=[DOCUMENT], chunks=[CHUNK], vectors=vectors).close()
+    RunStore.create(empty, meta={}, documents=[DOCUMENT], chunks=[CHUNK]).close()
     for folder, message in ((empty, "holds no samples"), (tmp_path, "is not the folder of a run")):
         ran = run("export", folder, "--format", "autorag", "--out", tmp_path / "autorag")
         assert (ran.status, message in ran.err) == (2, True)
         assert not (tmp_path / "autorag").exists()
+
+
+def test_an_unknown_format_is_wrong_input(run, folder, tmp_path):
+    ran = run("export", folder, "--format", "excel", "--out", tmp_path / "out")
+    assert ran.status == 2
+    assert ran.err == "groundset: error: --format excel: no such format; choose one of autorag\n"
+    assert not (tmp_path / "out").exists()

@@ -50,14 +50,14 @@ def failing_app(error: BaseException) -> typer.Typer:
 )
 def test_every_end_has_one_line_and_its_status(run, monkeypatch, error, status, line):
     monkeypatch.delenv("GROUNDSET_DEBUG", raising=False)
-    monkeypatch.setattr(cli, "build_app", lambda: failing_app(error))
+    monkeypatch.setattr(cli, "build_app", lambda arguments: failing_app(error))
     ran = run("work")
     assert (ran.status, ran.out, ran.err) == (status, "", line)
 
 
 def test_a_traceback_is_shown_when_asked_for(run, monkeypatch):
     monkeypatch.setenv("GROUNDSET_DEBUG", "1")
-    monkeypatch.setattr(cli, "build_app", lambda: failing_app(RuntimeError("boom")))
+    monkeypatch.setattr(cli, "build_app", lambda arguments: failing_app(RuntimeError("boom")))
     ran = run("work")
     assert ran.status == 1
     assert "Traceback" in ran.err
@@ -114,7 +114,7 @@ def test_reports_and_the_hub_are_off_before_any_command_runs():
     names = ["DO_NOT_TRACK", "MLFLOW_DISABLE_TELEMETRY", "HF_HUB_OFFLINE", "LITELLM_LOCAL_MODEL_COST_MAP"]
     script = (
         "import os, sys, groundset.cli as cli\n"
-        "cli.build_app = lambda: (lambda *a, **k: print([os.environ.get(name) for name in sys.argv[1:]]))\n"
+        "cli.build_app = lambda arguments: (lambda *a, **k: print([os.environ.get(name) for name in sys.argv[1:]]))\n"
         "cli.main([])"
     )
     environment = {key: value for key, value in os.environ.items() if key not in names}
@@ -128,7 +128,8 @@ def test_reports_and_the_hub_are_off_before_any_command_runs():
 
 def test_a_reader_that_goes_away_is_no_error():
     script = "import groundset.cli as cli, typer\n" + (
-        "def app(*a, **k):\n    for n in range(100000): typer.echo(n)\ncli.build_app = lambda: app\ncli.main([])"
+        "def app(*a, **k):\n    for n in range(100000): typer.echo(n)\n"
+        "cli.build_app = lambda arguments: app\ncli.main([])"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from groundset.exports import export_autorag
+from groundset.exports.autorag import export_autorag
 from programs.errors import InputError
 from programs.types import Chunk, Document, Retrieval, Sample
 
@@ -74,7 +74,7 @@ def samples(chunks: list[Chunk]) -> list[Sample]:
 
 def test_pandas_reads_what_autorag_expects(documents, chunks, samples, tmp_path):
     written = export_autorag(samples, chunks, documents, tmp_path / "autorag", made_at=MADE)
-    qa, corpus = pd.read_parquet(written.qa_path), pd.read_parquet(written.corpus_path)
+    qa, corpus = (pd.read_parquet(tmp_path / "autorag" / f"{table}.parquet") for table in ("qa", "corpus"))
     assert (written.questions, written.chunks) == (len(qa), len(corpus)) == (2, 4)
 
     assert list(qa.columns) == ["qid", "query", "retrieval_gt", "generation_gt"]

@@ -42,17 +42,30 @@ def test_hits_come_the_most_similar_first():
 
 def test_rank_is_that_of_the_best_relevant_chunk():
     index = index_of_angles(1.0, 0.0, 0.5)
-    first = index.rank("0.1", ("c1",))
+    first = index.rank("0.1", (("c1",),))
     assert (first.rank, first.score, first.retrieved_id, first.retrieved_content) == (1, 1, "c1", "text 1")
-    later = index.rank("0.1", ("c0", "c2"))
+    later = index.rank("0.1", (("c0", "c2"),))
     assert (later.rank, later.score, later.retrieved_id) == (2, 0, "c1")
-    assert index.rank("0.1", ("elsewhere",)).rank is None
+    assert index.rank("0.1", (("elsewhere",),)).rank is None
+
+
+def test_every_group_must_be_found_and_any_chunk_of_a_group_will_do():
+    index = index_of_angles(0.1, 0.2, 0.3, 0.4)
+    assert index.rank("0", (("c0",), ("c3",))).rank == 4
+    assert index.rank("0", (("c0",), ("c3", "c1"))).rank == 2
+    assert index.rank("0", (("c0",), ("elsewhere",))).rank is None
+    assert index.rank("0", (("c3",), ("c0",))).score == 1
+
+
+def test_the_chunks_near_a_chunk_leave_it_out():
+    index = index_of_angles(0.1, 0.25, 0.3, 0.6)
+    assert [hit.chunk_id for hit in index.near("c2", 2)] == ["c1", "c0"]
 
 
 def test_beyond_the_depth_there_is_no_rank():
     index = index_of_angles(*np.linspace(0, 1, 20), depth=5)
-    assert index.rank("0", ("c4",)).rank == 5
-    assert index.rank("0", ("c5",)).rank is None
+    assert index.rank("0", (("c4",),)).rank == 5
+    assert index.rank("0", (("c5",),)).rank is None
 
 
 @given(st.integers(1, 40), st.integers(0, 1000))
@@ -72,7 +85,7 @@ def test_threads_may_share_an_index():
     wrong: list[int] = []
 
     def work(start: int) -> None:
-        wrong.extend(n for n in range(start, 500, 8) if index.rank(str(n), (f"c{n}",)).rank != 1)
+        wrong.extend(n for n in range(start, 500, 8) if index.rank(str(n), ((f"c{n}",),)).rank != 1)
 
     threads = [threading.Thread(target=work, args=(start,)) for start in range(8)]
     for thread in threads:

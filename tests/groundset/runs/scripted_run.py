@@ -6,8 +6,9 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import dspy
 import numpy as np
@@ -15,9 +16,13 @@ from dspy.lm15 import Message, Request, Response, Usage
 
 from groundset.runs.config import make_config
 from groundset.runs.generation import RunResult, run_generation
+from groundset.runs.models import Openers
 from groundset.runtime.journal import digest_of
 from groundset.runtime.lms import LanguageModel
-from programs.types import Attempt, Draft, Observer, Outcome, Reject, Retriever, StepRecord
+from programs.recipes import RECIPES
+from programs.recipes.base import Material, Past
+from programs.tools import Tools
+from programs.types import Attempt, Context, Draft, Observer, Outcome, Reject, Retriever, StepRecord
 
 CALLS_PER_ATTEMPT = 3
 
@@ -71,6 +76,21 @@ class Encoder:
         return np.asarray(rows / np.where(norms, norms, 1), dtype=np.float32)
 
 
+class Critic:
+    """Finds every chunk good."""
+
+    supports_decision_requests = True
+
+    def embed_ahead(self, rows: Any) -> None: ...
+
+    def __call__(self, state: Any, questions: dict[str, Any]) -> dict[str, Any]:
+        levels = {"probabilities": {"0": 0.0, "1": 0.5, "2": 0.5}, "confidence": 0.0}
+        return {name: {"noul": 0.9} if asked["type"] == "noul" else levels for name, asked in questions.items()}
+
+
+CRITICS = dict.fromkeys(("chunk", "judge", "same", "grounding"), Critic())
+
+
 class Say(dspy.Signature):
     """Say something about a chunk."""
 
@@ -80,7 +100,7 @@ class Say(dspy.Signature):
     words: str = dspy.OutputField()
 
 
-class ScriptedRecipe(dspy.Module):
+class ScriptedProgram(dspy.Module):
     """Makes some calls, and derives from their texts whether there is a draft, a fallback or nothing."""
 
     def __init__(self, retriever: Retriever, calls: int = CALLS_PER_ATTEMPT, seconds: float = 0.0) -> None:
@@ -92,15 +112,15 @@ class ScriptedRecipe(dspy.Module):
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         texts = []
+        chunk = attempt.contexts[0].chunk
         for number in range(self.calls):
-            said = self.say(chunk=attempt.chunk.chunk_id, round=attempt.round, number=number).words
+            said = self.say(chunk=chunk.chunk_id, round=attempt.round, number=number).words
             texts.append(said)
             observer(StepRecord(step="question", candidate=number, output={"question": said}))
             if self.seconds:
                 time.sleep(self.seconds)
-        drawn = int(hashlib.sha256("".join((*texts, attempt.evolution)).encode()).hexdigest(), 16)
-        question = f"What is {drawn % 10**6} of {attempt.chunk.title}?" if drawn % 9 else "What is always asked?"
-        chunk = attempt.chunk
+        drawn = int(hashlib.sha256("".join((*texts, attempt.wanted)).encode()).hexdigest(), 16)
+        question = f"What is {drawn % 10**6} of {chunk.title}?" if drawn % 9 else "What is always asked?"
 
         def draft(evolution: Any) -> Draft:
             return Draft(
@@ -108,7 +128,8 @@ class ScriptedRecipe(dspy.Module):
                 answer="answer",
                 evolution=evolution,
                 contexts=(chunk,),
-                retrieval=self.retriever.rank(question, (chunk.chunk_id,)),
+                relevant=((chunk.chunk_id,),),
+                retrieval=self.retriever.rank(question, ((chunk.chunk_id,),)),
                 probability=0.5 + (drawn % 100) / 200,
                 trail=(StepRecord(step="question", output={"question": question}),),
             )
@@ -118,15 +139,38 @@ class ScriptedRecipe(dspy.Module):
         if kind == 0:
             return Outcome(rejects=(reject,), exhausted=exhausted)
         if kind == 1:
-            return Outcome(draft=draft(attempt.evolution), exhausted=exhausted)
-        return Outcome(fallback=draft("simple"), rejects=(reject,), exhausted=exhausted)
+            return Outcome(drafts=(draft(attempt.wanted),), exhausted=exhausted)
+        return Outcome(drafts=(draft("simple"),), rejects=(reject,), exhausted=exhausted)
 
 
-def recipe_builder(**options: Any) -> Any:
-    def build(name: str, *, retriever: Retriever, **parts: Any) -> ScriptedRecipe:
-        return ScriptedRecipe(retriever, **options)
+class EveryChunk:
+    """Offers every chunk in every round, for any evolution at first and simply from then on."""
 
-    return build
+    rounds = 5
+    counts: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, contexts: Sequence[Context], kinds: Sequence[str]) -> None:
+        self._contexts = {context.chunk.chunk_id: (context,) for context in contexts}
+        self._kinds = kinds
+        self.keys = tuple(self._contexts)
+
+    def offers(self, key: str, round_: int, past: Sequence[Past]) -> dict[str, tuple[Context, ...]]:
+        if any(each.exhausted for each in past):
+            return {}
+        return dict.fromkeys(self._kinds[: 1 if round_ else None], self._contexts[key])
+
+
+def _agenda(material: Material, options: Any, size: int) -> EveryChunk:
+    return EveryChunk(material.contexts, [kind for kind in options.mix if options.mix[kind]])
+
+
+def scripted_recipe(make: Any = None, **options: Any) -> Any:
+    """Return the row of a recipe whose program is scripted, with the options of ``evolved``."""
+
+    def program(tools: Tools, given: Any) -> Any:
+        return (make or ScriptedProgram)(tools.retriever, **options)
+
+    return replace(RECIPES["evolved"], program=program, agenda=_agenda)
 
 
 def write_documents(folder: Path, documents: int = 5, paragraphs: int = 4) -> Path:
@@ -146,10 +190,8 @@ def generate(
         make_config(given),
         out,
         progress=progress,
-        open_lm=lm_opener(engine or ScriptedEngine()),
-        load_embedder=Encoder,
-        open_critics=lambda spec, **parts: {},
-        build_recipe=recipe or recipe_builder(),
+        openers=Openers(lm_opener(engine or ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS),
+        recipe=recipe or scripted_recipe(),
     )
 
 

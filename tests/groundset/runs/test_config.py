@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from groundset.runs.config import RunConfig, make_config, option_name, parse_mix, read_config_file
+from groundset.runs.config import RunConfig, make_config, option_name, read_config_file
 from programs.errors import InputError
 
 DOCS = (Path("docs"),)
@@ -15,14 +15,14 @@ def test_defaults_then_file_then_options(tmp_path):
     config = make_config({"size": 7, "seed": None}, file)
     assert config.size == 7
     assert config.min_length == 10
-    assert config.mix == {"simple": 1}
+    assert config.options.mix == {"simple": 1}
     assert config.seed == 0
     assert config.documents == (tmp_path / "texts",)
 
 
 def test_a_former_record_is_a_configuration(tmp_path):
     former = make_config({"documents": DOCS, "size": 3, "chunk_size": 500, "lm": "own.gguf"}).anchored()
-    (tmp_path / "run.json").write_text(json.dumps({"configuration": former.model_dump(mode="json"), "status": "x"}))
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": former.told(), "status": "x"}))
     assert make_config({}, tmp_path / "run.json") == former
     assert former.lm == str(Path("own.gguf").absolute())
 
@@ -30,7 +30,7 @@ def test_a_former_record_is_a_configuration(tmp_path):
 def test_a_mix_may_be_a_table(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text('documents = "texts"\n[mix]\nsimple = 1\nreasoning = 0.5\n')
-    assert make_config({}, file).mix == {"simple": 1, "reasoning": 0.5}
+    assert make_config({}, file).options.mix == {"simple": 1, "reasoning": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,9 @@ def test_a_mix_may_be_a_table(tmp_path):
         ({"workers": 99}, r"^--workers 99: "),
         ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form evolution=weight$"),
         ({"mix": "clever=1"}, r"^--mix clever=1: no evolution is called 'clever'; there are simple, reasoning, cond"),
+        ({"recipe": "clever"}, r"^--recipe clever: no such recipe; choose one of evolved, single, "),
+        ({"splits": "a=1"}, r"^--splits is an option of the recipe single, not of evolved$"),
+        ({"recipe": "single", "splits": "a=0.5"}, r"^--splits a=0.5: shares must be above 0 and add up to 1$"),
         ({"mix": "simple=x"}, r"the weight of simple is not a number: 'x'"),
         ({"mix": "simple=1,simple=2"}, r"simple is given twice"),
         ({"mix": "simple=0"}, r"one of them above 0"),
@@ -90,17 +93,15 @@ def test_a_missing_or_binary_file_is_named(tmp_path):
         read_config_file(tmp_path / "run.toml")
 
 
-def test_weights_are_numbers():
-    assert parse_mix(" simple = 50 , reasoning=0.5") == {"simple": 50, "reasoning": 0.5}
-
-
 def test_every_option_of_the_command_is_a_field():
     import inspect
 
     from groundset.cli.generate import generate
 
-    options = set(inspect.signature(generate).parameters) - {"docs", "out", "config", "track", "verbose", "quiet"}
-    assert options == set(RunConfig.model_fields) - {"documents"}
+    others = {"docs", "out", "config", "track", "verbose", "quiet"}
+    assert set(inspect.signature(generate).parameters) - others == set(RunConfig.model_fields) - {"documents"} | {
+        "options"
+    }
     assert option_name("chunk_size") == "--chunk-size"
 
 
@@ -111,10 +112,19 @@ def test_the_help_of_the_command_tells_the_real_defaults():
 
     fields = RunConfig.model_fields
     for name, parameter in inspect.signature(generate).parameters.items():
-        option = parameter.annotation.__metadata__[0]
-        shown = getattr(option, "show_default", None)
-        if name not in fields or name in ("chunk_size", "chunks"):
+        if name not in fields or name in ("chunk_size", "chunks", "size", "options"):
             continue
-        default = fields[name].default
-        expected = ",".join(f"{key}={weight}" for key, weight in default.items()) if name == "mix" else str(default)
-        assert shown == expected, name
+        assert parameter.annotation.__metadata__[0].show_default == str(fields[name].default), name
+
+
+def test_the_options_of_recipes_are_those_of_the_command():
+    import inspect
+
+    from groundset.cli.generate import generate
+    from groundset.cli.recipe_options import with_recipe_options
+    from programs.recipes import RECIPES
+
+    none = inspect.signature(with_recipe_options(generate, all_options=False)).parameters
+    added = set(inspect.signature(with_recipe_options(generate, all_options=True)).parameters) - set(none)
+    assert added == {name for recipe in RECIPES.values() for name in recipe.options.model_fields}
+    assert "options" not in none

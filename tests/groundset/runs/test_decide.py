@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from groundset.runs.decide import Decider, make_sample
-from programs.types import Attempt, Chunk, Draft, Evolution, Outcome, Reject, Retrieval
+from programs.types import Attempt, Chunk, Context, Draft, Outcome, Reject, Retrieval
 
 CHUNK = Chunk(
     chunk_id="d-0",
@@ -13,15 +13,17 @@ CHUNK = Chunk(
     end=5,
     text="The old lighthouse at the harbour was built in 1910 by the city and its merchants.",
 )
-ATTEMPT = Attempt(number=3, chunk=CHUNK, evolution="reasoning", round=0, seed=9)
+CONTEXT = Context(chunk=CHUNK, passage=CHUNK.text, topic="Harbour", language="en")
+ATTEMPT = Attempt(number=3, contexts=(CONTEXT,), wanted="reasoning", round=0, seed=9)
 
 
-def draft(question: str, evolution: Evolution = "reasoning") -> Draft:
+def draft(question: str, evolution: str = "reasoning") -> Draft:
     return Draft(
         question=question,
         answer="1910",
         evolution=evolution,
         contexts=(CHUNK,),
+        relevant=(("d-0",),),
         retrieval=Retrieval(rank=1, retrieved_id="d-0", retrieved_content="x", score=1),
         probability=0.75,
         metadata={"focus": "x"},
@@ -40,27 +42,27 @@ def decider() -> Decider:
 
 
 def test_the_draft_comes_before_its_seed(decider):
-    decision = decider.decide(ATTEMPT, Outcome(draft=draft("Evolved?"), fallback=draft("Seed?", "simple")))
-    assert decision.verdict == ("reasoning", False)
+    decision = decider.decide(ATTEMPT, Outcome(drafts=(draft("Evolved?"), draft("Seed?", "simple"))))
+    assert decision.verdict == ("reasoning", False, ())
     assert decision.sample is not None
     assert decision.sample.question == "Evolved?"
     assert not decider.is_full
 
 
 def test_the_seed_is_taken_where_the_draft_repeats_a_question(decider):
-    decider.decide(ATTEMPT, Outcome(draft=draft("Asked?", "simple")))
-    decision = decider.decide(ATTEMPT, Outcome(draft=draft("asked"), fallback=draft("Seed?", "simple")))
+    decider.decide(ATTEMPT, Outcome(drafts=(draft("Asked?", "simple"),)))
+    decision = decider.decide(ATTEMPT, Outcome(drafts=(draft("asked"), draft("Seed?", "simple"))))
     assert [reject.step for reject in decision.rejects] == ["duplicate", "mix"]
     assert decision.rejects[0].reason.startswith("repeats an accepted question: 'Asked?'")
     assert decision.rejects[0].probability == 0.75
     assert decision.sample is None
-    full = decider.decide(ATTEMPT, Outcome(draft=draft("Evolved?"), exhausted=True))
-    assert full.verdict == ("reasoning", True)
+    full = decider.decide(ATTEMPT, Outcome(drafts=(draft("Evolved?"),), exhausted=True))
+    assert full.verdict == ("reasoning", True, ())
     assert decider.is_full
 
 
 def test_after_the_first_round_the_size_counts_for_more_than_the_mix(decider):
-    conditional = Outcome(draft=draft("Condition?", "conditional"))
+    conditional = Outcome(drafts=(draft("Condition?", "conditional"),))
     assert decider.decide(ATTEMPT, conditional).rejects[0].step == "mix"
     later = ATTEMPT.model_copy(update={"round": 1})
     assert decider.decide(later, conditional).verdict.accepted == "conditional"
@@ -84,5 +86,5 @@ def test_an_earlier_process_counts(decider):
     sample = make_sample(ATTEMPT, draft("Evolved?"))
     decider.restore([(sample, np.ones(64, dtype=np.float32) / 8)])
     assert decider.accepted == {"reasoning": 1}
-    again = decider.decide(ATTEMPT, Outcome(draft=draft("evolved", "simple")))
+    again = decider.decide(ATTEMPT, Outcome(drafts=(draft("evolved", "simple"),)))
     assert [reject.step for reject in again.rejects] == ["duplicate"]

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from scripted_run import Encoder, ScriptedEngine, lm_opener, recipe_builder, write_documents
+from scripted_run import CRITICS, Encoder, ScriptedEngine, lm_opener, scripted_recipe, write_documents
 
 from groundset import cli
 from groundset.runs import generation
+from groundset.runs.models import Openers
 from groundset.runs.store import RunStore
 
 
@@ -29,10 +30,8 @@ def run(capsys, monkeypatch):
     """Run the command in this process, with scripted models."""
     scripted = functools.partial(
         generation.run_generation,
-        open_lm=lm_opener(ScriptedEngine()),
-        load_embedder=Encoder,
-        open_critics=lambda spec, **parts: {},
-        build_recipe=recipe_builder(),
+        openers=Openers(lm_opener(ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS),
+        recipe=scripted_recipe(),
     )
     monkeypatch.setattr(generation, "run_generation", scripted)
     monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
@@ -52,7 +51,7 @@ SMALL = ("--size", 8, "--chunk-size", 300, "--min-length", 50)
 def test_all_samples_made(run, docs, tmp_path):
     ran = run(docs, "--out", tmp_path / "run", *SMALL)
     assert ran.status == 0, ran.err
-    assert "Kept 8 of 8 samples (simple 4, reasoning 2, conditional 2)" in ran.out
+    assert "Kept 8 of 8 samples (simple 4, conditional 2, reasoning 2)" in ran.out
     assert "Refused" in ran.out
     assert "not independent" in ran.out
     assert f"groundset show {tmp_path / 'run'}" in ran.out
@@ -123,7 +122,7 @@ def test_own_chunks_are_taken_as_they_are(run, tmp_path):
         (("{docs}", "--recipe", "clever"), "--recipe clever: no such recipe; choose one of evolved"),
         (("{docs}", "--critic", "clever"), "--critic clever: no such critic"),
         (("{docs}", "--chunker", "clever"), "Invalid value for '--chunker': 'clever' is not one of"),
-        (("{docs}", "--ask", "clever"), "Invalid value for '--ask': 'clever' is not one of 'easy', 'all'"),
+        (("{docs}", "--ask", "clever"), "--ask clever: input should be 'easy' or 'all'"),
         (("{docs}", "--config", "none.toml"), "--config none.toml"),
         (("{empty}",), "no documents found"),
         (("{docs}", "--min-length", "9999"), "no chunk is left"),

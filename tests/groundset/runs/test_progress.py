@@ -4,13 +4,13 @@ import pytest
 from rich.console import Console
 
 from groundset.runs import progress as progress_module
-from groundset.runs.decide import Decision
+from groundset.runs.decide import Settlement
 from groundset.runs.progress import Progress, duration
 from groundset.runs.schedule import Verdict
 from programs.types import Reject, StepRecord
 
 USAGE = {"calls": 1234, "prompt_tokens": 50_000, "evaluated_tokens": 20_000, "completion_tokens": 900}
-REFUSED = Decision(Verdict(None, False), None, None, (Reject(step="judge", reason="x", chunk_id="c"),))
+REFUSED = Settlement(Verdict(None, False), None, None, (Reject(step="judge", reason="x", chunk_id="c"),))
 
 
 def started(*, terminal: bool, quiet: bool = False) -> tuple[Progress, io.StringIO]:
@@ -61,3 +61,16 @@ def test_quiet_says_nothing(monkeypatch):
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")])
 def test_durations(seconds, text):
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_phase_before_the_run_is_said_at_once_and_counted(monkeypatch, terminal):
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    stream = io.StringIO()
+    progress = Progress(console=Console(file=stream, force_terminal=terminal, width=100))
+    with progress.phase("Reading chunks", 1200) as advance:
+        advance(600)
+        advance(600)
+    assert "Reading chunks" in stream.getvalue()
+    if not terminal:
+        assert stream.getvalue() == "Reading chunks: 1,200.\nReading chunks: 600 of 1,200\n"

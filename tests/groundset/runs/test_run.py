@@ -4,6 +4,7 @@ import json
 import sqlite3
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from dspy.lm15 import AuthError, ContextLengthError, Request, Response, ServerError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scripted_run import Encoder, ScriptedEngine, ScriptedRecipe, generate, recipe_builder, write_documents
+from scripted_run import Encoder, ScriptedEngine, ScriptedProgram, generate, scripted_recipe, write_documents
 
 from groundset.runs import run as run_module
 from groundset.runs.config import make_config
@@ -54,14 +55,14 @@ class FailingEngine(ScriptedEngine):
 
 
 def disturbed(disturb: Any) -> Any:
-    """Return a builder of recipes that call `disturb` with the attempt before they start."""
+    """Return a recipe whose program calls `disturb` with the attempt before they start."""
 
-    class Disturbed(ScriptedRecipe):
+    class Disturbed(ScriptedProgram):
         def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
             disturb(attempt)
             return super().forward(attempt=attempt, observer=observer)
 
-    return lambda name, **parts: Disturbed(parts["retriever"])
+    return scripted_recipe(Disturbed)
 
 
 def test_a_chunk_beyond_the_context_is_refused_and_not_drawn_again(docs, tmp_path):
@@ -154,7 +155,7 @@ def test_a_call_that_hangs_does_not_keep_the_run_from_ending(docs, tmp_path, mon
 
 def test_the_window_of_attempts_ahead_leaves_nothing_in_the_results(docs, tmp_path):
     generate(docs, tmp_path / "one", workers=1)
-    generate(docs, tmp_path / "many", workers=8, recipe=recipe_builder(seconds=0.003))
+    generate(docs, tmp_path / "many", workers=8, recipe=scripted_recipe(seconds=0.003))
     for name in ("samples.jsonl", "rejects.jsonl"):
         assert (tmp_path / "one" / name).read_text() == (tmp_path / "many" / name).read_text()
     records = [json.loads((tmp_path / run / "run.json").read_text()) for run in ("one", "many")]
@@ -232,9 +233,10 @@ def test_every_step_is_in_the_database_as_it_happens(docs, tmp_path):
 def test_a_recipe_is_handed_a_parser_only_if_there_is_one(docs, tmp_path, name, parses):
     handed = []
 
-    def build(recipe, **parts):
-        handed.append(parts["languages"].parse)
-        return recipe_builder()(recipe, **parts)
+    def program(tools, options):
+        handed.append(tools.languages.parse)
+        return ScriptedProgram(tools.retriever)
 
-    assert generate(docs, tmp_path / "run", recipe=build, parser=name).ending == "complete"
+    recipe = replace(scripted_recipe(), program=program)
+    assert generate(docs, tmp_path / "run", recipe=recipe, parser=name).ending == "complete"
     assert [parse is not None for parse in handed] == [parses]

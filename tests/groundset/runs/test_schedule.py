@@ -1,30 +1,40 @@
 import random
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.runs.schedule import ROUNDS, WINDOW, Plan, Schedule, Verdict, attempt_seed, quotas
-from programs.types import EVOLUTIONS
+from groundset.runs.schedule import WINDOW, Schedule, Verdict, attempt_seed
+from programs.recipes.base import Past
+from programs.types import Attempt, Chunk, Context
 
-mixes = st.dictionaries(st.sampled_from(EVOLUTIONS), st.integers(0, 100)).filter(lambda mix: sum(mix.values()) > 0)
-
-
-@given(size=st.integers(1, 500), mix=mixes)
-def test_quotas_add_up_and_are_off_by_less_than_one(size, mix):
-    shares = quotas(size, mix)
-    assert sum(shares.values()) == size
-    for evolution, share in shares.items():
-        assert abs(share - size * mix.get(evolution, 0) / sum(mix.values())) < 1
-        assert share == 0 or mix.get(evolution, 0) > 0
+KINDS = ("simple", "reasoning", "conditional")
+ROUNDS = 4
+SHARES = dict.fromkeys(KINDS, 4)
 
 
-def test_quotas_of_the_default_mix():
-    assert quotas(8, {"simple": 50, "reasoning": 25, "conditional": 25}) == {
-        "simple": 4,
-        "reasoning": 2,
-        "conditional": 2,
-    }
+def context(key: str) -> Context:
+    chunk = Chunk(chunk_id=key, doc_id="d", path="d.md", title="D", start=0, end=1, text="x")
+    return Context(chunk=chunk, passage="x", topic="D", language="en")
+
+
+class Offering:
+    """Offers every key for any evolution at first, and simply from then on until it is exhausted."""
+
+    rounds = ROUNDS
+    counts: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, keys: int, *, without: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.keys = [f"c{number}" for number in range(keys)]
+        self._without = without or {}
+
+    def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
+        if any(each.exhausted for each in past):
+            return {}
+        kinds = KINDS if round_ == 0 else KINDS[:1]
+        return {kind: (context(key),) for kind in kinds if kind not in self._without.get(key, ())}
 
 
 def test_seeds_differ_and_are_repeatable():
@@ -34,96 +44,122 @@ def test_seeds_differ_and_are_repeatable():
     assert attempt_seed(1, "a", 0) == attempt_seed(1, "a", 0)
 
 
-def verdict_on(plan: Plan, luck: int) -> Verdict:
-    """Return what becomes of a plan, by chance, but the same for the same plan."""
-    chance = random.Random(f"{luck} {plan.chunk_id} {plan.evolution} {plan.round}")
-    accepted = chance.choice([None, None, plan.evolution, "simple"])
+def key_of(attempt: Attempt) -> str:
+    return attempt.contexts[0].chunk.chunk_id
+
+
+def verdict_on(attempt: Attempt, luck: int) -> Verdict:
+    """Return what becomes of an attempt, by chance, but the same for the same attempt."""
+    chance = random.Random(f"{luck} {key_of(attempt)} {attempt.wanted} {attempt.round}")
+    accepted = chance.choice([None, None, attempt.wanted, "simple"])
     return Verdict(accepted, chance.random() < 0.2)
 
 
-def follow(chunks: int, luck: int, ahead: int, patience: random.Random) -> list[Plan]:
+def follow(keys: int, luck: int, ahead: int, patience: random.Random) -> list[Attempt]:
     """Plan up to `ahead` attempts before their verdicts come, as the threads and their luck would have it."""
-    schedule = Schedule([f"c{number}" for number in range(chunks)], quotas(12, dict.fromkeys(EVOLUTIONS, 1)))
-    plans: list[Plan] = []
+    schedule = Schedule(Offering(keys), SHARES, seed=0)
+    attempts: list[Attempt] = []
     while True:
-        while len(plans) - schedule.decided < ahead and (plan := schedule.next()) is not None:
-            plans.append(plan)
-        if schedule.decided == len(plans):
+        while len(attempts) - schedule.decided < ahead and (attempt := schedule.next()) is not None:
+            attempts.append(attempt)
+        if schedule.decided == len(attempts):
             assert schedule.used_up
-            return plans
-        for _ in range(patience.randint(1, len(plans) - schedule.decided)):
-            schedule.decide(verdict_on(plans[schedule.decided], luck))
+            return attempts
+        for _ in range(patience.randint(1, len(attempts) - schedule.decided)):
+            schedule.decide(verdict_on(attempts[schedule.decided], luck))
 
 
-@given(chunks=st.integers(1, 30), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), patience=st.randoms())
-def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(chunks, luck, ahead, patience):
-    assert follow(chunks, luck, ahead, patience) == follow(chunks, luck, 1, random.Random(0))
+@given(keys=st.integers(1, 30), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), patience=st.randoms())
+def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(keys, luck, ahead, patience):
+    assert follow(keys, luck, ahead, patience) == follow(keys, luck, 1, random.Random(0))
 
 
-@given(chunks=st.integers(1, 30), luck=st.integers(0, 10**6))
-def test_chunks_are_drawn_in_rounds_until_they_are_exhausted(chunks, luck):
-    plans = follow(chunks, luck, 1, random.Random(0))
-    assert [plan.number for plan in plans] == list(range(len(plans)))
-    assert [plan.chunk_id for plan in plans[:chunks]] == [f"c{number}" for number in range(chunks)]
-    rounds: dict[str, list[Plan]] = {}
-    for plan in plans:
-        rounds.setdefault(plan.chunk_id, []).append(plan)
-    for drawn in rounds.values():
-        again = drawn[0].evolution != "simple" and verdict_on(drawn[0], luck).accepted is None
-        due = [round_ for round_ in range(ROUNDS) if round_ != 1 or again]
-        assert [plan.round for plan in drawn] == due[: len(drawn)]
-        assert {plan.evolution for plan in drawn[1:]} <= {"simple"}
-        exhausted = [verdict_on(plan, luck).exhausted for plan in drawn]
+@given(keys=st.integers(1, 30), luck=st.integers(0, 10**6))
+def test_keys_are_drawn_in_rounds_until_they_are_exhausted(keys, luck):
+    attempts = follow(keys, luck, 1, random.Random(0))
+    assert [attempt.number for attempt in attempts] == list(range(len(attempts)))
+    assert [attempt.round for attempt in attempts] == sorted(attempt.round for attempt in attempts)
+    for key in {key_of(attempt) for attempt in attempts}:
+        drawn = [attempt for attempt in attempts if key_of(attempt) == key]
+        exhausted = [verdict_on(attempt, luck).exhausted for attempt in drawn]
         assert not any(exhausted[:-1])
         assert exhausted[-1] or drawn[-1].round == ROUNDS - 1
 
 
 def test_nothing_is_planned_beyond_the_window():
-    schedule = Schedule([f"c{number}" for number in range(50)], quotas(10, {"simple": 1}))
-    plans = [schedule.next() for _ in range(WINDOW + 1)]
-    assert plans[-1] is None
+    schedule = Schedule(Offering(50), {"simple": 10}, seed=0)
+    attempts = [schedule.next() for _ in range(WINDOW + 1)]
+    assert attempts[-1] is None
     schedule.decide(Verdict(None, False))
     assert schedule.next() is not None
     assert schedule.next() is None
 
 
-def test_a_chunk_waits_for_its_earlier_verdict():
-    schedule = Schedule(["only"], quotas(10, {"simple": 1}))
+def test_contexts_wait_for_their_earlier_verdict_and_are_told_of_it():
+    seen: list[Sequence[Past]] = []
+
+    class Listening(Offering):
+        def offers(self, key, round_, past):
+            seen.append(past)
+            return super().offers(key, round_, past)
+
+    schedule = Schedule(Listening(1), {"simple": 10}, seed=0)
     assert schedule.next() is not None
     assert schedule.next() is None
     assert not schedule.used_up
-    schedule.decide(Verdict(None, True))
+    schedule.decide(Verdict("simple", True))
     assert schedule.next() is None
     assert schedule.used_up
+    assert seen[0] == []
+    assert seen[-1] == [Past("simple", (), "simple", True)]
+
+
+def test_what_is_not_offered_is_never_tried():
+    schedule = Schedule(Offering(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES, seed=0)
+    tried = []
+    while (attempt := schedule.next()) is not None:
+        tried.append((key_of(attempt), attempt.wanted))
+        schedule.decide(Verdict(None, True))
+    assert tried == [("c1", "simple"), ("c2", "conditional")]
 
 
 def test_an_evolution_that_always_fails_leaves_room_for_the_others():
-    schedule = Schedule([f"c{number}" for number in range(100)], quotas(20, dict.fromkeys(EVOLUTIONS, 1)))
+    schedule = Schedule(Offering(100), SHARES, seed=0)
     tried = []
-    while len(tried) < 60 and (plan := schedule.next()) is not None:
-        tried.append(plan.evolution)
+    while len(tried) < 60 and (attempt := schedule.next()) is not None:
+        tried.append(attempt.wanted)
         schedule.decide(Verdict(None, False))
     assert tried.count("reasoning") > 15
     assert tried.count("conditional") > 15
 
 
 def test_simple_questions_come_from_failed_evolutions_while_those_are_wanted():
-    schedule = Schedule([f"c{number}" for number in range(100)], {"simple": 1, "reasoning": 9, "conditional": 0})
-    plans = []
-    while len(plans) < 40 and (plan := schedule.next()) is not None:
-        plans.append(plan.evolution)
+    schedule = Schedule(Offering(100), {"simple": 1, "reasoning": 9, "conditional": 0}, seed=0)
+    wanted = []
+    while len(wanted) < 40 and (attempt := schedule.next()) is not None:
+        wanted.append(attempt.wanted)
         schedule.decide(Verdict(None, False))
-    assert set(plans) == {"reasoning"}
+    assert set(wanted) == {"reasoning"}
 
 
 @pytest.mark.parametrize("evolution", ["reasoning", "conditional"])
 def test_a_full_evolution_is_not_tried_again(evolution):
-    others = [other for other in EVOLUTIONS if other != evolution]
-    schedule = Schedule([f"c{number}" for number in range(100)], {evolution: 1, others[0]: 9, others[1]: 0})
-    plans = []
-    while len(plans) < 40 and (plan := schedule.next()) is not None:
-        plans.append(plan.evolution)
-        schedule.decide(Verdict(plan.evolution if plan.evolution == evolution else None, False))
-    first = plans.index(evolution)
-    assert evolution not in plans[first + WINDOW :]
-    assert others[1] not in plans
+    others = [other for other in KINDS if other != evolution]
+    shares = {kind: {evolution: 1, others[0]: 9, others[1]: 0}[kind] for kind in KINDS}
+    schedule = Schedule(Offering(100), shares, seed=0)
+    wanted = []
+    while len(wanted) < 40 and (attempt := schedule.next()) is not None:
+        wanted.append(attempt.wanted)
+        schedule.decide(Verdict(attempt.wanted if attempt.wanted == evolution else None, False))
+    first = wanted.index(evolution)
+    assert evolution not in wanted[first + WINDOW :]
+    assert others[1] not in wanted
+
+
+def test_after_the_first_round_a_mix_with_simple_questions_gives_way_to_the_size():
+    schedule = Schedule(Offering(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1}, seed=0)
+    rounds = []
+    while (attempt := schedule.next()) is not None:
+        rounds.append(attempt.round)
+        schedule.decide(Verdict("simple", False))
+    assert rounds == [0, 0, *[round_ for round_ in range(1, ROUNDS) for _ in range(2)]], "the window is not over"

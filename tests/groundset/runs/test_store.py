@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from groundset.runs.folder import holds_run
-from groundset.runs.schedule import Plan, Verdict
+from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
 from programs.errors import GroundsetError, InputError, RunError
-from programs.types import Chunk, Document, Outcome, Reject, Retrieval, Sample, StepRecord
+from programs.types import Attempt, Chunk, Context, Document, Focus, Outcome, Reject, Retrieval, Sample, StepRecord
 
 DOCUMENT = Document(doc_id="d", path="d.md", title="D", text="First. Second.")
 CHUNKS = [
@@ -21,8 +21,15 @@ VECTORS = np.eye(2, 4, dtype=np.float32)
 RECORD = {"response": {"text": "é"}, "prompt_tokens": 5, "evaluated_tokens": 2, "completion_tokens": 3, "seconds": 0.5}
 
 
+CONTEXTS = [Context(chunk=chunk, passage=chunk.text, topic="D", language="en", parsed=True) for chunk in CHUNKS]
+
+
 def create(folder: Path) -> RunStore:
-    return RunStore.create(folder, meta={"a": {"b": 1}}, documents=[DOCUMENT], chunks=CHUNKS, vectors=VECTORS)
+    return RunStore.create(folder, meta={"a": {"b": 1}}, documents=[DOCUMENT], chunks=CHUNKS)
+
+
+def attempt(number: int, wanted: str = "simple") -> Attempt:
+    return Attempt(number=number, contexts=(CONTEXTS[number],), wanted=wanted, seed=7)
 
 
 def sample(name: str) -> Sample:
@@ -47,9 +54,26 @@ def test_what_a_run_begins_with_comes_back(tmp_path):
         assert store.meta("none") is None
         assert store.documents() == [DOCUMENT]
         assert store.chunks() == CHUNKS
-        assert np.array_equal(store.vectors(), VECTORS)
         assert store.corpus_size() == (1, 2)
         assert store.spent() == (None, 0.0)
+
+
+def test_what_becomes_known_of_chunks_is_kept(tmp_path):
+    create(tmp_path / "run").close()
+    context = CONTEXTS[0].model_copy(update={"foci": (Focus(sentence="First.", answer="First"),), "grows": {"x": (0,)}})
+    score = StepRecord(step="chunk", probability=0.25, verdict="bad", reason="not content")
+    reject = Reject(step="chunk", reason="not content", chunk_id="d-0", probability=0.25)
+    with RunStore.open(tmp_path / "run") as store:
+        assert store.without("vector") == store.without("reading") == store.without("score") == CHUNKS
+        store.learn("vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in zip(CHUNKS, VECTORS, strict=True)))
+        stored = [each.model_dump_json(exclude={"chunk", "score", "split"}) for each in (context, CONTEXTS[1])]
+        store.learn("reading", zip(("d-0", "d-1"), stored, strict=True))
+        store.learn("score", [("d-0", score.model_dump_json())], [reject])
+    with RunStore.open(tmp_path / "run") as store:
+        assert np.array_equal(store.vectors(), VECTORS)
+        assert store.contexts() == {"d-0": context.model_copy(update={"score": score}), "d-1": CONTEXTS[1]}
+        assert store.without("score") == CHUNKS[1:]
+        assert list(store.results.rejects()) == [reject]
 
 
 def test_the_journal_keeps_the_first_answer(tmp_path):
@@ -63,26 +87,26 @@ def test_the_journal_keeps_the_first_answer(tmp_path):
 
 
 def test_an_attempt_begun_again_forgets_what_its_first_start_said(tmp_path):
-    plan = Plan(0, "d-0", "simple", 0)
+    plan = attempt(0)
     said = StepRecord(step="judge", candidate=2, output={"x": 1}, probability=0.5, verdict="bad", reason="why")
     with create(tmp_path / "run") as store:
-        store.attempts.begin(plan, 7)
+        store.attempts.begin(plan)
         store.attempts.add_step(0, 0, StepRecord(step="chunk"))
-        store.attempts.begin(plan, 7)
+        store.attempts.begin(plan)
         store.attempts.add_step(0, 0, said)
         assert store.attempts.steps(0) == [said]
         assert store.attempts.outcome(plan) is None
         outcome = Outcome(rejects=(Reject(step="judge", reason="why", chunk_id="d-0"),), exhausted=True)
         store.attempts.finish(0, outcome)
         assert store.attempts.outcome(plan) == outcome
-        assert store.attempts.outcome(plan._replace(evolution="reasoning")) is None
+        assert store.attempts.outcome(attempt(0, "reasoning")) is None
         assert store.attempts.step_counts() == {}, "only decided attempts count"
 
 
 def test_decisions_are_kept_in_order(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):
-            store.attempts.begin(Plan(number, f"d-{number}", "simple", 0), 1)
+            store.attempts.begin(attempt(number))
             store.attempts.add_step(number, 0, StepRecord(step="judge"))
         reject = Reject(step="judge", reason="not clear: 'x'", chunk_id="d-1", probability=0.25, question="q")
         store.results.decide(0, Verdict("simple", False), sample("one"), VECTORS[1], [])
@@ -100,7 +124,7 @@ def test_decisions_are_kept_in_order(tmp_path):
 def test_a_decision_is_stored_whole_or_not_at_all(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):
-            store.attempts.begin(Plan(number, f"d-{number}", "simple", 0), 1)
+            store.attempts.begin(attempt(number))
         store.results.decide(0, Verdict("simple", False), sample("same"), VECTORS[0], [])
         with pytest.raises(RunError, match="UNIQUE"):
             store.results.decide(1, Verdict("simple", False), sample("same"), VECTORS[0], [])
@@ -152,7 +176,7 @@ def test_a_begun_folder_is_not_begun_again(tmp_path):
 
 def test_a_begin_that_failed_leaves_no_run(tmp_path):
     with pytest.raises(RunError, match="UNIQUE"):
-        RunStore.create(tmp_path / "run", meta={}, documents=[DOCUMENT, DOCUMENT], chunks=CHUNKS, vectors=VECTORS)
+        RunStore.create(tmp_path / "run", meta={}, documents=[DOCUMENT, DOCUMENT], chunks=CHUNKS)
     assert not holds_run(tmp_path / "run")
     create(tmp_path / "run").close()
     assert holds_run(tmp_path / "run")

@@ -1,0 +1,89 @@
+"""What a run is made with, put together: its chunks as they were read, the tools of its recipe, agenda and engine."""
+
+from typing import Protocol
+
+from groundset.compiled import Compiled
+from groundset.corpus import draw_order
+from groundset.data_files import data_path
+from groundset.retrieval.index import ChunkIndex
+from groundset.retrieval.stores import open_store
+from groundset.runs.config import RunConfig
+from groundset.runs.decide import Decider
+from groundset.runs.models import Openers, RunModels
+from groundset.runs.preparation import Phases, embed_chunks, read_chunks, score_chunks
+from groundset.runs.run import Maker, RunEngine, Watcher
+from groundset.runs.schedule import Schedule
+from groundset.runs.stop import Stop
+from groundset.runs.store import RunStore
+from programs.critics import MODEL_FREE, open_critics
+from programs.recipes.base import Material, Recipe
+from programs.stages.contexts import Contexts
+from programs.steps.demos import read_demos
+from programs.tools import GENERATOR, Tools
+
+
+class Shown(Watcher, Phases, Protocol):
+    """What shows how far a run is, before its first attempt and in it."""
+
+
+def prepare_engine(
+    config: RunConfig,
+    recipe: Recipe,
+    store: RunStore,
+    models: RunModels,
+    compiled: Compiled,
+    openers: Openers,
+    shown: Shown,
+    stop: Stop,
+) -> RunEngine:
+    """Read the chunks of a run, and return the engine that goes on with it where the store has it.
+
+    Raises:
+        RunStoppedError: somebody asked to stop; what was read is stored.
+        GroundsetError: a model cannot be loaded, or the store cannot be written.
+    """
+    read_chunks(store, models.parser, shown, stop.check)
+    embed_chunks(store, models.embedder.encode, shown, stop.check)
+    chunks = store.chunks()
+    ids = [chunk.chunk_id for chunk in chunks]
+    index = ChunkIndex(chunks, open_store(config.vector_store, ids, store.vectors()), models.embedder.encode)
+    asks_model = config.critic not in MODEL_FREE
+    critics = (openers.critics or open_critics)(
+        config.critic,
+        languages=models.languages,
+        embedder=models.embedder,
+        language_model=models.language_model if asks_model else None,
+        heads=compiled.heads,
+        blends=compiled.blends,
+    )
+    tools = Tools(
+        critics=critics,
+        retriever=index,
+        languages=models.languages,
+        demos=read_demos(data_path("demos")),
+        states=compiled.predictors,
+        selects=compiled.selects(models.embedder.encode),
+    )
+    if not asks_model:
+        score_chunks(store, Contexts(tools), shown, stop.check)
+    contexts = store.contexts()
+    ordered = [contexts[chunk.chunk_id] for chunk in draw_order(chunks, config.seed)]
+    material = Material(ordered, index.near)
+    size = config.size or recipe.size
+    agenda = recipe.agenda(material, config.options, size or 0)
+    size = size or max(1, len(agenda.keys))
+    store.set_meta("asked", size)
+    store.set_meta("agenda", dict(agenda.counts))
+    shares = recipe.shares(size, config.options)
+    model = models.language_model
+    program = recipe.program(tools.with_models({GENERATOR: model.lm}), config.options)
+    engine = RunEngine(
+        store,
+        Schedule(agenda, shares, config.seed),
+        Decider(shares, models.embedder.encode),
+        Maker(program, model.lm, model.adapter),
+        shown,
+        stop,
+    )
+    engine.restore()
+    return engine

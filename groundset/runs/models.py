@@ -1,0 +1,91 @@
+"""The models of a run: what is checked before anything is written, and loaded when it is needed."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from groundset.models.specs import LocalSpec, ensure_available, parse_spec
+from groundset.runs.config import RunConfig
+from groundset.runs.identity import Identity, ModelName, with_models
+from groundset.runs.stop import StoppableJournal
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
+
+Open = Callable[..., Any]
+
+
+def languages_with(parser: Any) -> Languages:
+    """Return the table of languages with a parser; without one, the form of an answer makes it easy."""
+    return Languages(LANGUAGES, parser if parser.sha256 else None)
+
+
+class Openers(NamedTuple):
+    """What opens the models of a run; by default the real ones. A seam for tests."""
+
+    language_model: Open | None = None
+    embedder: Open | None = None
+    critics: Open | None = None
+
+
+class RunModels:
+    """The models of one run.
+
+    A model on a server is opened, and thereby checked, at once. Weights are only verified: they are loaded when the
+    language model is asked for, so that what comes before has all cores and the memory for itself.
+
+    Attributes:
+        embedder, parser: loaded.
+        name: what names the language model.
+    """
+
+    def __init__(
+        self, config: RunConfig, openers: Openers, stack: ExitStack, journal: StoppableJournal, *, verbose: bool
+    ) -> None:
+        """Open or verify the models that a configuration names; ``stack`` closes them.
+
+        Raises:
+            ModelError: one cannot be found, fetched, verified or reached.
+        """
+        from groundset.models.servers import check_server
+        from groundset.retrieval.embedder import load_embedder
+        from groundset.runtime.lms import open_lm
+        from groundset.runtime.parser import load_parser
+
+        spec = parse_spec(config.lm) if openers.language_model is None else None
+        if spec is not None:
+            check_server(config.lm)  # before documents are read, which can take minutes
+            ensure_available(spec)
+        self.embedder: Any = (openers.embedder or load_embedder)(config.embedder)
+        self.parser = load_parser(config.parser)
+        self._stack = stack
+        self._opened: Any = None
+
+        def open_model() -> Any:
+            opener = openers.language_model or open_lm
+            return opener(config.lm, journal=journal, workers=config.workers, verbose=verbose)
+
+        self._open = open_model
+        if isinstance(spec, LocalSpec):
+            self.name = ModelName(spec.name, spec.sha256)
+        else:
+            self.name = ModelName(self.language_model.name, self.language_model.sha256)
+
+    @property
+    def language_model(self) -> Any:
+        """Return the language model, loaded at the first call."""
+        if self._opened is None:
+            self._opened = self._stack.enter_context(self._open())
+        return self._opened
+
+    @cached_property
+    def languages(self) -> Languages:
+        """Return what is known of languages, with the syntax of those that the parser reads."""
+        return languages_with(self.parser)
+
+    def named(self, identity: Identity) -> Identity:
+        """Return an identity together with the models."""
+        others = {"embedder": self.embedder, "parser": self.parser}
+        return with_models(
+            identity, lm=self.name, **{key: ModelName(model.name, model.sha256) for key, model in others.items()}
+        )

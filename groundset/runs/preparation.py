@@ -1,0 +1,110 @@
+"""What is read off every chunk once, ahead of a run and without a language model, in batches and stored.
+
+A process that is killed here goes on where it was. ``check`` is called after every batch and may raise to end it.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any, Protocol
+
+from groundset.runs.models import languages_with
+from groundset.runs.store import RunStore
+from groundset.runtime.parser import load_parser
+from programs.languages.table import Languages
+from programs.reading import read_chunk
+from programs.stages.contexts import Contexts
+from programs.types import Chunk, Context, Reject, StepRecord
+
+Encode = Callable[[Sequence[str]], Any]
+
+_BATCH = 32
+_FEWEST_FOR_PROCESSES = 4 * _BATCH  # for fewer it takes longer to start processes than to read
+
+
+class Phases(Protocol):
+    """Shows how far something is."""
+
+    def phase(self, doing: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
+        """Begin to show something that is done ``total`` times; call what is yielded with how many more are done."""
+        ...
+
+
+def read_chunks(store: RunStore, parser: Any, phases: Phases, check: Callable[[], None]) -> None:
+    """Read what each chunk can be asked and which evolutions can grow, on all cores."""
+    chunks = store.without("reading")
+    if not chunks:
+        return
+    with phases.phase("Reading chunks", len(chunks)) as advance:
+        for batch in _read_batches(chunks, parser):
+            store.learn("reading", ((context.chunk.chunk_id, _stored(context)) for context in batch))
+            advance(len(batch))
+            check()
+
+
+def embed_chunks(
+    store: RunStore, encode: Callable[[Sequence[str]], Any], phases: Phases, check: Callable[[], None]
+) -> None:
+    """Embed the text of each chunk."""
+    chunks = store.without("vector")
+    if not chunks:
+        return
+    with phases.phase("Embedding chunks", len(chunks)) as advance:
+        # Chunks of a length go together, so that little of a batch is padding.
+        for batch in _batches(sorted(chunks, key=lambda chunk: (-len(chunk.text), chunk.chunk_id)), _BATCH * 4):
+            vectors = encode([chunk.text for chunk in batch])
+            ids = [chunk.chunk_id for chunk in batch]
+            store.learn("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
+            advance(len(batch))
+            check()
+
+
+def score_chunks(store: RunStore, stage: Contexts, phases: Phases, check: Callable[[], None]) -> None:
+    """Let a critic that costs no call score each chunk; those that it refuses are rejects of the run."""
+    missing = {chunk.chunk_id for chunk in store.without("score")}
+    contexts = [context for name, context in store.contexts().items() if name in missing]
+    if not contexts:
+        return
+    with phases.phase("Scoring chunks", len(contexts)) as advance:
+        for batch in _batches(contexts, _BATCH):
+            stage.embed_ahead(batch)
+            scores = [(context.chunk.chunk_id, stage.score(context)) for context in batch]
+            rejects = [_refused(name, record) for name, record in scores if record.reason is not None]
+            store.learn("score", ((name, record.model_dump_json()) for name, record in scores), rejects)
+            advance(len(batch))
+            check()
+
+
+def _refused(chunk_id: str, record: StepRecord) -> Reject:
+    return Reject(step=record.step, reason=str(record.reason), chunk_id=chunk_id, probability=record.probability)
+
+
+def _read_batches(chunks: Sequence[Chunk], parser: Any) -> Iterator[list[Context]]:
+    batches = list(_batches(chunks, _BATCH))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if len(chunks) < _FEWEST_FOR_PROCESSES or cores == 1:
+        languages = languages_with(parser)
+        yield from ([read_chunk(chunk, languages) for chunk in batch] for batch in batches)
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=cores, return_as="generator")(delayed(_read)(batch, parser.name) for batch in batches)
+
+
+def _read(batch: Sequence[Chunk], parser: str) -> list[Context]:
+    """Read chunks in a process of its own."""
+    return [read_chunk(chunk, _languages(parser)) for chunk in batch]
+
+
+@cache
+def _languages(parser: str) -> Languages:
+    return languages_with(load_parser(parser))
+
+
+def _stored(context: Context) -> str:
+    return context.model_dump_json(exclude={"chunk", "score", "split"})
+
+
+def _batches(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
+    return (items[start : start + size] for start in range(0, len(items), size))

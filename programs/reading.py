@@ -1,0 +1,23 @@
+"""What is read off a chunk without a language model: its language, what it can be asked, which evolutions can grow."""
+
+from programs.evolutions import EVOLUTIONS
+from programs.focus import foci_of
+from programs.languages.table import Languages
+from programs.text import plain
+from programs.types import Chunk, Context
+
+
+def read_chunk(chunk: Chunk, languages: Languages) -> Context:
+    """Return a chunk with what was read off it; evolutions are looked for where a question is easy."""
+    passage, topic = plain(chunk.text), plain(chunk.topic)
+    code = languages.of(passage).code
+    foci = foci_of(passage, topic, code, languages)
+    parsed = languages.syntax_in(code) is not None
+    context = Context(chunk=chunk, passage=passage, topic=topic, language=code, parsed=parsed, foci=tuple(foci))
+    grows = {
+        name: tuple(
+            place for place, focus in enumerate(foci) if focus.easy and evolution.can_grow(focus, context, languages)
+        )
+        for name, evolution in EVOLUTIONS.items()
+    }
+    return context.model_copy(update={"grows": grows})

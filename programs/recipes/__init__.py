@@ -1,0 +1,8 @@
+"""The recipes that a user can pick, by name."""
+
+from collections.abc import Mapping
+
+from programs.recipes import evolved, roundtrip, single
+from programs.recipes.base import Recipe
+
+RECIPES: Mapping[str, Recipe] = {module.RECIPE.name: module.RECIPE for module in (evolved, single, roundtrip)}

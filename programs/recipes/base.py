@@ -1,0 +1,88 @@
+"""What a recipe is: a program, its options, and what it can ask of a corpus."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from programs.tools import Tools
+from programs.types import Context, Focus, Hit, Program
+
+
+class Options(BaseModel):
+    """The options of one recipe; the description of a field is its help on the command line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def compared(self) -> dict[str, Any]:
+        """Return what two runs are compared by."""
+        return self.model_dump(mode="json")
+
+
+@dataclass(frozen=True)
+class Material:
+    """What an agenda is made from.
+
+    Attributes:
+        contexts: every chunk of the run with what was read off it, in the order in which chunks are drawn.
+        near: the chunks nearest to a chunk by id, itself left out, at most so many, the nearest first.
+    """
+
+    contexts: Sequence[Context]
+    near: Callable[[str, int], Sequence[Hit]]
+
+
+class Past(NamedTuple):
+    """An earlier attempt on the same contexts: what was wanted, what was asked about, and what came of it."""
+
+    wanted: str
+    foci: tuple[Focus, ...]
+    accepted: str | None
+    exhausted: bool
+
+
+class Agenda(Protocol):
+    """What a recipe can ask of a corpus, known ahead and without a model."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Return what names the contexts that can be drawn, in order."""
+        ...
+
+    @property
+    def rounds(self) -> int:
+        """Return how often each may be drawn."""
+        ...
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return what to tell of it in the record of a run."""
+        ...
+
+    def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
+        """Return the contexts of an attempt by what could be wanted of it; nothing if there is nothing to ask now."""
+        ...
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One row of the table.
+
+    Attributes:
+        name: what the command line calls it.
+        about: what it makes, in one sentence.
+        options: its options with their defaults.
+        program: makes the program.
+        shares: how many samples of each evolution are wanted of a size, the plainest first.
+        agenda: what can be asked of a corpus for so many samples.
+        size: how many samples are made where nobody says; one for each key of the agenda if it is not set.
+    """
+
+    name: str
+    about: str
+    options: type[Options]
+    program: Callable[[Tools, Any], Program]
+    shares: Callable[[int, Any], Mapping[str, int]]
+    agenda: Callable[[Material, Any, int], Agenda]
+    size: int | None = 20

@@ -1,0 +1,76 @@
+"""The agenda of recipes that ask about one chunk at a time."""
+
+from collections.abc import Mapping, Sequence
+
+from programs.recipes.base import Past
+from programs.types import Context, Focus
+
+ROUNDS = 5
+_EASY_ROUNDS = 3  # what is easy comes first; a second round asks simply what the first one wanted evolved
+
+
+class ByChunk:
+    """Asks each chunk what is easy, a few foci at a time, before any chunk is asked what is hard.
+
+    A chunk that the critic refused is never drawn. What is hard takes the model's key phrases, so that is offered
+    without foci; the program looks for them. Where syntax was read and only what is easy is wanted, nothing is hard.
+    """
+
+    def __init__(
+        self,
+        contexts: Sequence[Context],
+        kinds: Sequence[str],
+        *,
+        size: int,
+        only_easy: bool,
+        once: bool = False,
+        rounds: int = ROUNDS,
+    ) -> None:
+        """Ask about chunks in this order.
+
+        Args:
+            contexts: what can be drawn.
+            kinds: the evolutions that are wanted, the plainest first: that one every chunk can give.
+            size: foci of an attempt.
+            only_easy: whether to ask only what syntax begins a question for, in languages whose syntax is read.
+            once: whether a chunk that gave a sample is not drawn again.
+            rounds: how often a chunk may be drawn.
+        """
+        usable = [context for context in contexts if context.score is None or context.score.verdict == "good"]
+        self._contexts = {context.chunk.chunk_id: context for context in usable}
+        self._kinds, self._size, self._only_easy, self._once = tuple(kinds), size, only_easy, once
+        self.keys = tuple(self._contexts)
+        self.rounds = rounds
+        self.counts: Mapping[str, int] = {
+            "chunks": len(contexts),
+            "usable": len(usable),
+            **{
+                f"can be asked {kind}": sum(bool(self._left(context, kind, ())) for context in usable) for kind in kinds
+            },
+        }
+
+    def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
+        """Return the foci of a chunk that come next, by evolution."""
+        context, given = self._contexts[key], any(each.accepted for each in past)
+        if (self._once and given) or any(each.exhausted for each in past):
+            return {}
+        plain = self._kinds[0]
+        asked_plainly = any(each.wanted == plain for each in past)
+        if round_ == 1 and (given or asked_plainly):
+            return {}
+        kinds = self._kinds if round_ == 0 or plain != "simple" else (plain,)
+        hard = not (self._only_easy and context.parsed)
+        if hard and round_ >= _EASY_ROUNDS:
+            return {kind: (context.model_copy(update={"foci": (), "grows": {}}),) for kind in kinds}
+        pages = {kind: self._left(context, kind, past)[: self._size] for kind in kinds}
+        return {
+            kind: (context.model_copy(update={"foci": tuple(page), "grows": {}}),)
+            for kind, page in pages.items()
+            if page
+        }
+
+    def _left(self, context: Context, kind: str, past: Sequence[Past]) -> list[Focus]:
+        """Return the easy foci that can carry a kind and were not asked about for it, nor gave a sample."""
+        asked = [focus for each in past if each.accepted or each.wanted == kind for focus in each.foci]
+        found = [context.foci[place] for place in context.grows.get(kind, ())]
+        return [focus for focus in found if focus.easy and focus not in asked]

@@ -1,0 +1,37 @@
+"""A mix: how many samples of each evolution are wanted, by weight."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def parse_mix(value: Any) -> Any:
+    """Return the weights that a text such as ``simple=50,reasoning=25`` means; anything else as it is.
+
+    Raises:
+        ValueError: the text is not of that form.
+    """
+    if not isinstance(value, str):
+        return value
+    weights: dict[str, float] = {}
+    for part in value.split(","):
+        name, sign, weight = (piece.strip() for piece in part.partition("="))
+        if not sign:
+            raise ValueError(f"{part.strip()!r} is not of the form evolution=weight")
+        if name in weights:
+            raise ValueError(f"{name} is given twice")
+        try:
+            weights[name] = float(weight)
+        except ValueError:
+            raise ValueError(f"the weight of {name} is not a number: {weight!r}") from None
+    return weights
+
+
+def quotas(size: int, mix: Mapping[str, float]) -> dict[str, int]:
+    """Share out ``size`` samples by the weights of ``mix``, by largest remainders."""
+    total = sum(mix.values())
+    exact = {name: size * weight / total for name, weight in mix.items()}
+    shares = {name: int(share) for name, share in exact.items()}
+    by_remainder = sorted(mix, key=lambda name: shares[name] - exact[name])
+    for name in by_remainder[: size - sum(shares.values())]:
+        shares[name] += 1
+    return shares

@@ -1,0 +1,109 @@
+"""Recipe ``single``: usable chunks, evenly covered → question → answer; no evolution.
+
+contexts → seed (question → judge ⇄ mend → round trip → answer) → draft
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+import dspy
+from pydantic import BeforeValidator, Field, field_validator
+
+from programs.recipes.base import Agenda, Material, Options, Recipe
+from programs.recipes.by_chunk import ByChunk
+from programs.recipes.mix import parse_mix, quotas
+from programs.stages.contexts import Contexts
+from programs.stages.finish import Finish
+from programs.stages.judge_and_mend import JudgeAndMend
+from programs.stages.seed import Seed
+from programs.tools import Tools
+from programs.trail import Trail
+from programs.types import Attempt, Observer, Outcome
+
+SIMPLE = "simple"
+
+
+class SingleOptions(Options):
+    """The options of ``single``."""
+
+    ask: Literal["easy", "all"] = Field(
+        default="easy",
+        description="easy asks English text only what the syntax of a sentence begins a question for; all goes on to "
+        "what is hard, where about one question in two is good.",
+    )
+    candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
+    max_rank: int = Field(
+        default=5, ge=0, description="A question must find its chunk at this rank or better, 0 only records it."
+    )
+    splits: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
+        default={},
+        description="Puts every document into one split, so that nothing leaks between them; each row names its split.",
+        json_schema_extra={"metavar": "SPLIT=SHARE,..."},
+    )
+
+    @field_validator("splits")
+    @classmethod
+    def _check_splits(cls, value: dict[str, float]) -> dict[str, float]:
+        if value and (any(not 0 < share <= 1 for share in value.values()) or abs(sum(value.values()) - 1) > 1e-6):
+            raise ValueError("shares must be above 0 and add up to 1")
+        return value
+
+
+class Single(dspy.Module):
+    """Make one sample of a chunk that gave none yet."""
+
+    def __init__(self, tools: Tools, options: SingleOptions) -> None:
+        """Compose the stages."""
+        super().__init__()
+        self.contexts = Contexts(tools)
+        self.seed = Seed(tools, JudgeAndMend(tools), Finish(tools, options.max_rank), options.candidates)
+
+    def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
+        """Run every stage on one attempt."""
+        trail = Trail(attempt, observer)
+        if not self.contexts(trail):
+            return trail.outcome(exhausted=True)
+        foci, exhausted = attempt.contexts[0].foci, False
+        if not foci:
+            foci, exhausted = self.seed.ask.look_for_foci(trail, lambda focus: True)
+        found = self.seed(trail, foci) if foci else None
+        draft = found and found[1].model_copy(update={"split": attempt.contexts[0].split})
+        return trail.outcome(draft, asked=foci, exhausted=exhausted)
+
+
+def _shares(size: int, options: SingleOptions) -> Mapping[str, int]:
+    return {SIMPLE: size}
+
+
+def _agenda(material: Material, options: SingleOptions, size: int) -> Agenda:
+    contexts = material.contexts
+    if options.splits:
+        splits = split_documents([context.chunk.doc_id for context in contexts], options.splits)
+        contexts = [context.model_copy(update={"split": splits[context.chunk.doc_id]}) for context in contexts]
+    return ByChunk(contexts, (SIMPLE,), size=options.candidates, only_easy=options.ask == "easy", once=True)
+
+
+def split_documents(doc_ids: Sequence[str], shares: Mapping[str, float]) -> dict[str, str]:
+    """Return the split of each document: so many of each as the shares say, at least one where they are enough.
+
+    Documents are taken by the order in which their chunks are drawn, which the seed of a run fixes; the splits take
+    turns, so that a run which ends before it has drawn all of them has samples of each.
+    """
+    documents = list(dict.fromkeys(doc_ids))
+    counts = quotas(len(documents), shares)
+    for name in counts:
+        if not counts[name] and len(documents) >= len(counts):
+            counts[max(counts, key=lambda other: counts[other])] -= 1
+            counts[name] = 1
+    turns = sorted(((place + 0.5) / count, name) for name, count in counts.items() for place in range(count))
+    return {document: name for document, (_, name) in zip(documents, turns, strict=True)}
+
+
+RECIPE = Recipe(
+    name="single",
+    about="One question about each chunk, evenly over all documents, with splits if you like.",
+    options=SingleOptions,
+    program=Single,
+    shares=_shares,
+    agenda=_agenda,
+)

@@ -1,0 +1,54 @@
+"""Stage ``answer``: the ground truth, found in the passage by the generator and supported by it."""
+
+import dspy
+
+from programs.evidence import agreement
+from programs.stages.judge_and_mend import Judged
+from programs.steps.answer import ground_truth, tidy_answer
+from programs.tools import Tools
+from programs.trail import Trail
+
+
+class Answer(dspy.Module):
+    """Answer a question and check the answer."""
+
+    def __init__(self, tools: Tools) -> None:
+        """Take what answers and the critic of answers."""
+        super().__init__()
+        self.tools = tools
+        self.answer = tools.predictor("answer")
+        self.grounding = tools.predictor("grounding")
+
+    def forward(self, trail: Trail, judged: Judged) -> tuple[str, float] | None:
+        """Return the ground truth with the probability that the passage supports it; None if a check fails."""
+        answer = self._find(trail, judged)
+        if answer is None:
+            return None
+        asked = {"passage": judged.passage, "question": judged.question, "answer": answer}
+        grounding = self.tools.decide("grounding", self.grounding, **asked)
+        supported = grounding.probability
+        trail.say("grounding", judged.number, {"answer": answer}, probability=supported, good=grounding.good)
+        if grounding.good:
+            return answer, supported
+        reason = f"answer not supported: {answer!r}"
+        trail.refuse("grounding", reason, probability=supported, question=judged.question)
+        return None
+
+    def _find(self, trail: Trail, judged: Judged) -> str | None:
+        """Return the ground truth if the generator finds in the passage what the question asks about."""
+        asked = {"topic": judged.contexts[0].topic, "passage": judged.passage, "question": judged.question}
+        written = self.tools.write("answer", self.answer, trail.language, **asked)
+        meant = judged.focus.answer
+        found = tidy_answer(written.answer, judged.question)
+        language = self.tools.languages[trail.language]
+        kept = ground_truth(judged.question, found, judged.focus, judged.passage, language)
+        reason = None
+        if not language.is_stated(found):
+            reason = f"not stated: {meant!r} was meant"
+        elif kept is None:
+            reason = f"another answer than the one meant: {found!r}, not {meant!r}"
+        output = {"answer": found, "meant": meant, "agreement": round(agreement(found, meant), 3)}
+        trail.say("answer", judged.number, output, good=reason is None, reason=reason)
+        if reason:
+            trail.refuse("answer", reason, question=judged.question)
+        return kept

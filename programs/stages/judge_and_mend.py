@@ -1,0 +1,98 @@
+"""Stage ``judge and mend``: every question is judged, and a refused one rewritten and judged again."""
+
+from typing import NamedTuple
+
+import dspy
+
+from programs.deciding import Decision
+from programs.focus import is_whole
+from programs.steps.feedback import OBJECTIONS
+from programs.steps.question import seed_question
+from programs.steps.rewrite import MENDABLE, REWRITE_ROUNDS
+from programs.tools import Tools
+from programs.trail import Trail
+from programs.types import Context, Focus, Retrieval
+
+
+class Judged(NamedTuple):
+    """A judged question.
+
+    ``number`` is its place among the candidates of the attempt; ``focus`` is what it was asked about.
+    """
+
+    number: int
+    focus: Focus
+    question: str
+    contexts: tuple[Context, ...]
+    decision: Decision
+    retrieval: Retrieval
+
+    @property
+    def passage(self) -> str:
+        """Return what the question is judged and answered on."""
+        return "\n\n".join(context.passage for context in self.contexts)
+
+    @property
+    def relevant(self) -> tuple[tuple[str, ...], ...]:
+        """Return the ids of the chunks that are needed, each a group of its own."""
+        return groups_of(self.contexts)
+
+
+def groups_of(contexts: tuple[Context, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the ids of contexts, each a group of its own."""
+    return tuple((context.chunk.chunk_id,) for context in contexts)
+
+
+class JudgeAndMend(dspy.Module):
+    """Judge questions; rewrite a refused one with feedback."""
+
+    def __init__(self, tools: Tools) -> None:
+        """Take the critic of questions and what rewrites."""
+        super().__init__()
+        self.tools = tools
+        self.judge = tools.predictor("judge")
+        self.feedback = tools.predictor("feedback")
+        self.rewrite = tools.predictor("rewrite")
+
+    def forward(self, trail: Trail, number: int, focus: Focus, question: str) -> Judged:
+        """Judge a question about the contexts of an attempt."""
+        question = question or "-"
+        passage = "\n\n".join(context.passage for context in trail.contexts)
+        decision = self.tools.decide("judge", self.judge, passage=passage, question=question)
+        trail.say(
+            "judge",
+            number,
+            {"question": question, **decision.as_output()},
+            probability=decision.probability,
+            good=decision.good,
+            reason=None if decision.good else f"not {decision.weakest}",
+        )
+        retrieval = self.tools.retriever.rank(question, groups_of(trail.contexts))
+        return Judged(number, focus, question, trail.contexts, decision, retrieval)
+
+    def mend(self, trail: Trail, refused: Judged) -> Judged:
+        """Rewrite a refused question with feedback, a bounded number of rounds, unless it is too far from good."""
+        judged = refused
+        for _ in range(REWRITE_ROUNDS):
+            if judged.decision.probability < MENDABLE or is_whole(judged.focus):
+                break  # a question in the sentence's own words is not mended by a small model: 0 of 13
+            asked = {"topic": trail.contexts[0].topic, "fact": judged.focus.fact, "question": judged.question}
+            objection = OBJECTIONS[judged.decision.weakest]
+            advice = self.tools.write("feedback", self.feedback, trail.language, **asked, objection=objection).feedback
+            asked |= {"answer": judged.focus.answer, "feedback": advice}
+            written = self.tools.write("rewrite", self.rewrite, trail.language, **asked)
+            question = seed_question(written.better_question, judged.focus, self.tools.languages[trail.language])
+            trail.say("rewrite", judged.number, {"feedback": advice, "question": question})
+            if question == judged.question:
+                break
+            judged = self(trail, judged.number, judged.focus, question)
+            if judged.decision.good:
+                break
+        return judged
+
+    def refuse(self, trail: Trail, judged: Judged) -> None:
+        """Keep a question that did not pass."""
+        decision = judged.decision
+        if not decision.good:
+            reason = f"not {decision.weakest}"
+            trail.refuse("judge", reason, probability=decision.probability, question=judged.question)

@@ -1,0 +1,62 @@
+"""What a recipe is handed: critics by step, a retriever, models by role, languages, demos and compiled states."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import dspy
+
+from programs.deciding import Decision, decide
+from programs.languages.table import Languages
+from programs.nearest import Select
+from programs.steps import STEPS
+from programs.steps.demos import Demos, in_language
+from programs.types import Retriever
+
+GENERATOR, CRITIC = "generator", "critic"
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What the programs of a run share.
+
+    Attributes:
+        critics: what decides, by step.
+        retriever: searches all chunks of the run.
+        models: language models by role; a role without one takes the model of ``dspy.context``.
+        languages: what is known of the languages of chunks, with their syntax.
+        demos: what each step that writes is shown, by step.
+        states: compiled states of predictors, by step.
+        selects: what chooses among the demos of a step for each of its inputs, by step.
+    """
+
+    critics: Mapping[str, Any]
+    retriever: Retriever
+    languages: Languages
+    models: Mapping[str, Any] = field(default_factory=dict)
+    demos: Demos = field(default_factory=dict)
+    states: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    selects: Mapping[str, Select] = field(default_factory=dict)
+
+    def with_models(self, models: Mapping[str, Any]) -> "Tools":
+        """Return the same tools with these models by role."""
+        return replace(self, models=models)
+
+    def predictor(self, step: str) -> dspy.Predict:
+        """Return a fresh predictor of a step, with its demos or as it was compiled."""
+        predict = STEPS[step].predictor(self.demos.get(step, ()))
+        if step in self.states:
+            predict.load_state(self.states[step])
+        return predict
+
+    def write(self, step: str, predict: dspy.Predict, language: str, **inputs: Any) -> dspy.Prediction:
+        """Let a step write, with the demos that are in the language of what it writes about."""
+        demos = in_language(predict.demos, language)
+        if step in self.selects:
+            demos = self.selects[step](demos, inputs)
+        settings = {"lm": self.models[GENERATOR]} if GENERATOR in self.models else {}
+        return predict(demos=demos, **settings, **inputs)
+
+    def decide(self, step: str, predict: dspy.Predict, **inputs: Any) -> Decision:
+        """Let the critic of a step decide."""
+        return decide(predict, self.critics[step], **inputs)

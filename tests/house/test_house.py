@@ -1,0 +1,92 @@
+"""The seams of the house: each toy is one file in this folder and one row of a table, and runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scripted_program
+import scripted_run
+from toy_evolution import ByName
+from toy_export import EXPORT
+from toy_recipe import RECIPE
+
+from groundset import cli
+from groundset.exports import EXPORTS
+from groundset.runs.config import make_config
+from groundset.runs.generation import run_generation
+from groundset.runs.models import Openers
+from programs.errors import InputError
+from programs.evolutions import EVOLUTIONS
+from programs.recipes import RECIPES
+from programs.steps import STEPS
+
+
+def run(folder: Path, engine: Any = None, **options: Any) -> list[dict[str, Any]]:
+    """Make samples of a few documents with scripted models, in the way that `groundset generate` does."""
+    docs = scripted_run.write_documents(folder / "docs", documents=3, paragraphs=2)
+    (docs / "ferry.md").write_text(f"# Henn ferry\n\n{scripted_program.TEXT}\n")
+    config = make_config({"documents": (docs,), "chunk_size": 300, "min_length": 50, **options})
+    opener = scripted_run.lm_opener(engine or scripted_run.ScriptedEngine())
+    critics = dict.fromkeys(STEPS, scripted_program.ScriptedCritic())
+    openers = Openers(opener, scripted_run.Encoder, lambda spec, **parts: critics)
+    result = run_generation(config, folder / "run", openers=openers)
+    assert result.ending == "complete"
+    return [json.loads(line) for line in (folder / "run" / "samples.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def row(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what adds a row to a table for one test."""
+    return lambda table, name, row: monkeypatch.setitem(table, name, row)
+
+
+def test_an_evolution_is_one_file_and_one_row(tmp_path: Path, row: Any) -> None:
+    with pytest.raises(InputError, match="no evolution is called 'by_name'"):
+        run(tmp_path, size=1, mix="by_name=1")
+    row(EVOLUTIONS, ByName.name, ByName)
+    engine = scripted_program.ScriptedEngine({"compress": "x" * 400})
+    (sample,) = run(tmp_path, engine, size=1, mix="by_name=1", max_rank=0)
+    assert sample["evolution"] == "by_name"
+    assert sample["question"] == f"According to Henn ferry, o{scripted_program.GOOD[1:]}"
+    assert "by_name" in [step["step"] for step in sample["trail"]]
+
+
+def test_a_recipe_over_two_chunks_is_one_file_and_one_row(tmp_path: Path, row: Any) -> None:
+    row(RECIPES, RECIPE.name, RECIPE)
+    samples = run(tmp_path, size=3, recipe="pair", least_similarity=0)
+    assert len(samples) == 3
+    for sample in samples:
+        assert sample["evolution"] == "pair"
+        first, second = (context["chunk_id"] for context in sample["contexts"])
+        assert first != second
+        assert sample["retrieval_gt"] == [[first], [second]]
+        assert [step["step"] for step in sample["trail"]] == ["chunk", "chunk", "multi_context", "judge"]
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["configuration"]["least_similarity"] == 0
+    assert "mix" not in record["configuration"]
+
+
+def test_the_options_of_a_recipe_are_its_own(row: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    row(RECIPES, RECIPE.name, RECIPE)
+    with pytest.raises(InputError, match="--mix is an option of the recipe evolved, not of pair"):
+        make_config({"documents": (Path("docs"),), "recipe": "pair", "mix": "simple=1"})
+    with pytest.raises(SystemExit):
+        cli.main(["generate", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "--least-similarity" in told
+    assert "Of pair: How near the other chunk must be." in told
+
+
+def test_an_export_is_one_file_and_one_row(
+    tmp_path: Path, row: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row(RECIPES, RECIPE.name, RECIPE)
+    row(EXPORTS, EXPORT.name, EXPORT)
+    samples = run(tmp_path, size=2, recipe="pair")
+    monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
+    out = tmp_path / "lines"
+    with pytest.raises(SystemExit) as left:
+        cli.main(["export", str(tmp_path / "run"), "--format", "lines", "--out", str(out)])
+    assert left.value.code == 0
+    assert (out / "questions.txt").read_text().splitlines() == [sample["question"] for sample in samples]

@@ -1,0 +1,95 @@
+"""The table of evolutions, and what each does with a seed that it cannot grow from."""
+
+from typing import Any
+
+import dspy
+import pytest
+from scripted_program import (
+    GOOD,
+    TEXT,
+    FixedRetriever,
+    ScriptedEngine,
+    chunk_of,
+    languages_with,
+    tools_of,
+    trail_of,
+)
+
+from groundset.runtime.adapter import PlainTextAdapter
+from groundset.runtime.parser import Parser
+from programs.evolutions import EVOLUTIONS
+from programs.reading import read_chunk
+from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.steps.demos import Demos
+from programs.trail import Trail
+from programs.types import Attempt, Context, Focus
+
+PLAIN = Focus(
+    sentence="The Henn Lady carries 36 cars and was built at the Lodrin yard in 2004.", answer="2004", easy=True
+)
+STRUCK = Focus(sentence=TEXT[TEXT.index("On 22") :], answer="22 February 2009", easy=True)
+
+
+def seed_of(focus: Focus, question: str, tools: Any) -> tuple[Trail, Judged]:
+    attempt = Attempt(number=0, contexts=(read_chunk(chunk_of(), tools.languages),), wanted="simple")
+    trail, _ = trail_of(attempt)
+    return trail, JudgeAndMend(tools)(trail, 0, focus, question)
+
+
+def evolve(name: str, focus: Focus, question: str, tools: Any, **script: str) -> tuple[str | None, Trail, list[str]]:
+    engine = ScriptedEngine(script)
+    trail, seed = seed_of(focus, question, tools)
+    with dspy.context(lm=engine.lm, adapter=PlainTextAdapter()):
+        return EVOLUTIONS[name](tools).evolve(trail, seed), trail, engine.steps
+
+
+def test_the_plainest_comes_first_and_each_is_called_as_its_row() -> None:
+    assert list(EVOLUTIONS) == ["simple", "reasoning", "conditional"]
+    for name, evolution in EVOLUTIONS.items():
+        assert evolution.name == name
+        program: Any = evolution(tools_of(retriever=FixedRetriever()))
+        assert [step for step, _ in program.named_predictors()] == ([] if name == "simple" else [name])
+
+
+def test_simple_leaves_the_question_as_it_is() -> None:
+    assert evolve("simple", PLAIN, GOOD, tools_of())[0] == GOOD
+
+
+def test_a_condition_is_written_into_the_question(demos: Demos) -> None:
+    written = f"While avoiding a small fishing boat, {GOOD}"
+    question, trail, steps = evolve("conditional", STRUCK, GOOD, tools_of(demos=demos), conditional=f"{written} Why?")
+    assert question == written
+    assert steps == ["conditional"]
+    record = trail.of(1000)[-1]
+    assert (record.step, record.output["condition"]) == ("conditional", "while avoiding a small fishing boat")
+
+
+@pytest.mark.parametrize(
+    ("name", "focus", "question", "reason"),
+    [
+        ("conditional", PLAIN, "In which year was the Henn Lady built?", "the sentence states no condition"),
+        (
+            "conditional",
+            STRUCK,
+            "While avoiding a small fishing boat, what did the Henn Lady strike?",
+            "the sentence states no condition",
+        ),
+        ("reasoning", PLAIN, "In which year was it built?", "nothing in the passage describes what the question names"),
+    ],
+)
+def test_a_seed_that_cannot_grow_is_refused_without_a_call(
+    name: str, focus: Focus, question: str, reason: str, parser: Parser
+) -> None:
+    evolved, trail, steps = evolve(name, focus, question, tools_of(parse=parser))
+    assert (evolved, steps) == (None, [])
+    assert [(reject.step, reject.reason) for reject in trail.outcome().rejects] == [(name, reason)]
+
+
+def test_what_can_grow_is_known_without_a_model(parser: Parser) -> None:
+    context: Context = read_chunk(chunk_of(), languages_with(parser))
+    grows = {
+        name: [focus for focus in (PLAIN, STRUCK) if evolution.can_grow(focus, context, languages_with(parser))]
+        for name, evolution in EVOLUTIONS.items()
+    }
+    assert grows == {"simple": [PLAIN, STRUCK], "reasoning": [STRUCK], "conditional": [STRUCK]}
+    assert not EVOLUTIONS["reasoning"].can_grow(STRUCK, context, languages_with(None))

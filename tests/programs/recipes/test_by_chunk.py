@@ -1,0 +1,163 @@
+"""What recipes that ask about one chunk at a time offer, over all ways that attempts can end."""
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_program import chunk_of, offers_of
+
+from programs.recipes.base import Past
+from programs.recipes.by_chunk import ROUNDS, ByChunk
+from programs.types import Context, Focus, StepRecord
+
+KINDS = ("simple", "reasoning", "conditional")
+GOOD, BAD = (StepRecord(step="chunk", verdict=verdict) for verdict in ("good", "bad"))
+
+
+def context_of(easy=4, hard=2, *, grows=(), parsed=True, score=GOOD, name="c0"):
+    """Return a chunk with easy foci before hard ones; ``grows`` are the places of the easy ones that carry more."""
+    foci = tuple(
+        Focus(sentence=f"Sentence {place}.", answer=str(place), easy=place < easy) for place in range(easy + hard)
+    )
+    return Context(
+        chunk=chunk_of(name=name),
+        passage="",
+        topic="",
+        language="en",
+        parsed=parsed,
+        foci=foci,
+        grows={"simple": tuple(range(easy)), "reasoning": tuple(grows), "conditional": tuple(grows)},
+        score=score,
+    )
+
+
+def agenda_of(*contexts, kinds=KINDS, size=2, only_easy=True, **options):
+    return ByChunk(contexts, kinds, size=size, only_easy=only_easy, **options)
+
+
+def answers(offers):
+    """Return what is offered as the answers of the foci, by evolution."""
+    return {kind: [focus.answer for focus in contexts[0].foci] for kind, contexts in offers.items()}
+
+
+def past_of(offers, wanted, accepted=None, exhausted=False):
+    return Past(wanted, offers[wanted][0].foci, accepted, exhausted)
+
+
+def test_what_is_easy_comes_in_pages_and_nothing_else_where_syntax_was_read():
+    agenda = agenda_of(context_of(easy=3, hard=2, grows=(1, 2)))
+    first = agenda.offers("c0", 0, ())
+    assert answers(first) == {"simple": ["0", "1"], "reasoning": ["1", "2"], "conditional": ["1", "2"]}
+    asked = past_of(first, "simple")
+    assert agenda.offers("c0", 1, [asked]) == {}
+    second = agenda.offers("c0", 2, [asked])
+    assert answers(second) == {"simple": ["2"]}
+    for round_ in (3, 4):
+        assert agenda.offers("c0", round_, [asked, past_of(second, "simple")]) == {}
+
+
+def test_what_was_asked_otherwise_in_vain_is_asked_simply_in_the_second_round():
+    agenda = agenda_of(context_of(grows=(0, 1)))
+    first = agenda.offers("c0", 0, ())
+    assert answers(agenda.offers("c0", 1, [past_of(first, "reasoning")])) == {"simple": ["0", "1"]}
+    assert agenda.offers("c0", 1, [past_of(first, "reasoning", accepted="simple")]) == {}
+    assert answers(agenda.offers("c0", 2, [past_of(first, "reasoning", accepted="simple")])) == {"simple": ["2", "3"]}
+
+
+def test_what_gave_a_sample_is_not_asked_for_another_evolution():
+    agenda = agenda_of(context_of(easy=3, grows=(0, 1, 2)), kinds=("reasoning", "conditional"), size=1)
+    first = agenda.offers("c0", 0, ())
+    given_one = past_of(first, "conditional", accepted="conditional")
+    assert answers(agenda.offers("c0", 2, [given_one])) == {"reasoning": ["1"], "conditional": ["1"]}
+    in_vain = past_of(first, "conditional")
+    assert answers(agenda.offers("c0", 2, [in_vain])) == {"reasoning": ["0"], "conditional": ["1"]}
+
+
+def test_an_evolution_that_cannot_grow_is_not_offered():
+    assert set(agenda_of(context_of(grows=())).offers("c0", 0, ())) == {"simple"}
+    assert agenda_of(context_of(grows=()), kinds=("reasoning",)).offers("c0", 0, ()) == {}
+    assert agenda_of(context_of(easy=0, hard=5)).offers("c0", 0, ()) == {}
+
+
+def test_what_is_hard_comes_last_and_only_where_it_is_wanted():
+    wanted = agenda_of(context_of(easy=1), only_easy=False)
+    unread = agenda_of(context_of(easy=1, parsed=False), only_easy=True)
+    for agenda in (wanted, unread):
+        past = [past_of(agenda.offers("c0", 0, ()), "simple")]
+        assert agenda.offers("c0", 2, past) == {}
+        assert answers(agenda.offers("c0", 3, past)) == {"simple": []}
+        assert answers(agenda.offers("c0", 4, past)) == {"simple": []}
+        assert agenda.offers("c0", 4, [Past("simple", (), None, exhausted=True)]) == {}
+
+
+def test_a_mix_without_simple_questions_looks_for_its_own():
+    agenda = agenda_of(context_of(grows=()), kinds=("reasoning",), only_easy=False)
+    assert answers(agenda.offers("c0", 3, ())) == {"reasoning": []}
+
+
+def test_refused_chunks_are_never_drawn_and_everything_is_counted():
+    contexts = (
+        context_of(name="good"),
+        context_of(name="bad", score=BAD),
+        context_of(name="unscored", score=None, grows=(0,)),
+        context_of(name="hard", easy=0),
+    )
+    agenda = agenda_of(*contexts)
+    assert agenda.keys == ("good", "unscored", "hard")
+    assert agenda.counts == {
+        "chunks": 4,
+        "usable": 3,
+        "can be asked simple": 2,
+        "can be asked reasoning": 1,
+        "can be asked conditional": 1,
+    }
+
+
+def test_a_chunk_gives_one_sample_where_one_is_enough():
+    past = [Past("simple", (), "simple", exhausted=False)]
+    assert agenda_of(context_of()).offers("c0", 2, past)
+    assert agenda_of(context_of(), once=True).offers("c0", 2, past) == {}
+
+
+def test_the_mix_of_evolved_says_what_is_offered():
+    context = context_of(grows=(0, 1))
+    assert set(offers_of("evolved", [context], mix="simple=1,conditional=1")) == {"simple", "conditional"}
+    assert set(offers_of("evolved", [context], mix="simple=99,conditional=1", size=3)) == {"simple"}
+    assert answers(offers_of("evolved", [context], candidates=3))["simple"] == ["0", "1", "2"]
+
+
+@given(
+    easy=st.integers(0, 12),
+    hard=st.integers(0, 3),
+    grows=st.sets(st.integers(0, 11)),
+    parsed=st.booleans(),
+    kinds=st.sets(st.sampled_from(KINDS), min_size=1).map(lambda kinds: tuple(kind for kind in KINDS if kind in kinds)),
+    size=st.integers(1, 4),
+    only_easy=st.booleans(),
+    once=st.booleans(),
+    luck=st.integers(0, 10**6),
+)
+def test_whatever_comes_of_attempts(easy, hard, grows, parsed, kinds, size, only_easy, once, luck):
+    chance = random.Random(luck)
+    context = context_of(easy, hard, grows=sorted(place for place in grows if place < easy), parsed=parsed)
+    agenda = agenda_of(context, kinds=kinds, size=size, only_easy=only_easy, once=once)
+    past = []
+    for round_ in range(agenda.rounds):
+        offers = agenda.offers("c0", round_, past)
+        assert set(offers) <= set(kinds)
+        if any(each.exhausted or (once and each.accepted) for each in past):
+            assert not offers
+        for kind, (offered,) in offers.items():
+            if not offered.foci:
+                assert round_ >= 3
+                assert not (only_easy and parsed)
+            assert len(offered.foci) <= size
+            assert {context.foci.index(focus) for focus in offered.foci} <= set(context.grows[kind])
+            assert all(focus.easy for focus in offered.foci)
+            asked = [focus for each in past if each.wanted == kind or each.accepted for focus in each.foci]
+            assert not set(asked) & set(offered.foci)
+            assert offered.chunk == context.chunk
+        if offers:
+            wanted = chance.choice(sorted(offers))
+            past.append(past_of(offers, wanted, chance.choice([None, None, wanted, "simple"]), chance.random() < 0.2))
+    assert agenda.rounds == ROUNDS

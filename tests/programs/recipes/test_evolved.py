@@ -1,0 +1,307 @@
+"""The recipe ``evolved`` with a scripted generator: every way that a candidate can go."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from scripted_program import (
+    GOOD,
+    TEXT,
+    WRITING,
+    Bad,
+    Parsing,
+    Script,
+    ScriptedEngine,
+    attempt_on,
+    chunk_of,
+    languages_with,
+    make_attempt,
+    nothing_is_bad,
+    reasons,
+    tools_of,
+)
+
+from groundset.runtime.parser import Parser
+from programs.evolutions import EVOLUTIONS
+from programs.reading import read_chunk
+from programs.recipes import RECIPES
+from programs.recipes.evolved import EvolvedOptions
+from programs.steps.demos import Demos
+from programs.types import Attempt, Outcome, Parse, StepRecord
+
+Make = Callable[..., tuple[Outcome, ScriptedEngine, list[StepRecord]]]
+LONG = (
+    "While avoiding a small fishing boat south of Sandgate, on what date did the Henn Lady strike the rock "
+    "called the Grey Widow?"
+)
+
+
+@pytest.fixture
+def make(demos: Demos) -> Make:
+    def run(
+        script: Script,
+        wanted: str = "simple",
+        *,
+        bad: Bad = nothing_is_bad,
+        rank: int | None = 1,
+        parse: Parse | None = None,
+        text: str = TEXT,
+        attempt: Attempt | None = None,
+        round: int = 0,
+        **options: Any,
+    ) -> tuple[Outcome, ScriptedEngine, list[StepRecord]]:
+        options = {"candidates": 1, **options}
+        attempt = attempt or attempt_on("evolved", wanted, chunk_of(text), parse, round=round, **options)
+        assert attempt is not None, f"nothing {wanted} is asked in round {round}"
+        tools = tools_of(bad=bad, rank=rank, parse=parse, demos=demos)
+        engine = ScriptedEngine(script)
+        program = RECIPES["evolved"].program(tools, EvolvedOptions(**options))
+        outcome, seen = make_attempt(program, attempt, engine)
+        return outcome, engine, seen
+
+    return run
+
+
+def test_a_good_seed_becomes_a_draft_with_its_trail(make: Make) -> None:
+    outcome, engine, seen = make({})
+    (draft,) = outcome.drafts
+    assert (draft.question, draft.answer, draft.evolution, draft.probability) == (
+        GOOD,
+        "22 February 2009",
+        "simple",
+        0.9,
+    )
+    assert [record.step for record in draft.trail] == ["chunk", "question", "judge", "answer", "grounding"]
+    assert list(draft.trail) == seen
+    assert draft.relevant == (("ferry-0001",),)
+    assert [chunk.chunk_id for chunk in draft.contexts] == ["ferry-0001"]
+    assert engine.steps == ["question", "answer"]
+    assert [focus.answer for focus in outcome.asked] == ["22 February 2009"]
+    assert not outcome.rejects
+    assert not outcome.exhausted
+
+
+def test_a_bad_chunk_costs_no_call_and_is_exhausted(make: Make) -> None:
+    outcome, engine, _ = make({}, bad=lambda name, inputs: name == "content")
+    assert engine.steps == []
+    assert outcome.exhausted
+    assert reasons(outcome) == [("chunk", "not content")]
+
+
+def test_a_refused_question_is_mended_with_feedback_and_judged_again(make: Make) -> None:
+    outcome, engine, _ = make(
+        {"question": "When did it strike?", "feedback": "Name the ship.", "rewrite": GOOD},
+        bad=lambda name, inputs: name == "independent" and inputs["question"] == "When did it strike?",
+    )
+    assert [draft.question for draft in outcome.drafts] == [GOOD]
+    assert engine.steps == ["question", "feedback", "rewrite", "answer"]
+
+
+def test_a_question_that_cannot_be_mended_is_refused_once(make: Make) -> None:
+    outcome, engine, _ = make(
+        {"question": "It?", "feedback": "Name it.", "rewrite": "They?"}, bad=lambda name, inputs: name == "independent"
+    )
+    assert not outcome.drafts
+    assert reasons(outcome) == [("judge", "not independent")]
+    assert engine.steps.count("rewrite") == 1
+
+
+@pytest.mark.parametrize(
+    ("script", "step", "reason"),
+    [
+        ({"answer": "not stated"}, "answer", "not stated"),
+        ({"answer": ""}, "answer", "not stated"),
+        ({"answer": "Sandgate"}, "answer", "another answer than the one meant"),
+        ({"question": "", "answer": "Sandgate"}, "answer", "another answer than the one meant"),
+    ],
+)
+def test_the_generator_must_find_the_answer_that_was_meant(make: Make, script: Script, step: str, reason: str) -> None:
+    outcome, _, _ = make(script)
+    assert not outcome.drafts
+    assert reasons(outcome) == [(step, reason)]
+
+
+def test_a_question_about_another_part_of_the_fact_keeps_the_answer_that_was_found(make: Make) -> None:
+    outcome, _, seen = make({"question": "What did the ferry strike on 22 February 2009?", "answer": "Grey Widow"})
+    assert [draft.answer for draft in outcome.drafts] == ["Grey Widow"]
+    assert next(step for step in seen if step.step == "answer").output["meant"] == "22 February 2009"
+
+
+def test_an_unsupported_answer_and_a_lost_source_are_refused(make: Make) -> None:
+    assert reasons(make({}, bad=lambda name, inputs: name == "grounded")[0]) == [("grounding", "answer not supported")]
+    assert reasons(make({}, rank=6)[0]) == [("retrieval", "source chunk too far")]
+    assert reasons(make({}, rank=None)[0]) == [("retrieval", "source chunk not found")]
+    recorded, _, _ = make({}, rank=None, max_rank=0)
+    assert [draft.retrieval.rank for draft in recorded.drafts] == [None]
+
+
+def test_reasoning_puts_a_description_in_place_of_a_name(make: Make, parser: Parser) -> None:
+    seed = "On what date did the Henn Lady strike a rock?"
+    script: Script = {"question": seed, "reasoning": "ferry", "compress": "x" * 400}
+    outcome, engine, _ = make(script, "reasoning", candidates=4, parse=parser)
+    evolved, fallback = outcome.drafts
+    assert evolved.question == "On what date did the ferry that carries 36 cars strike a rock?"
+    assert evolved.evolution == "reasoning"
+    assert evolved.metadata["seed_question"] == seed
+    assert {record.step for record in evolved.trail} >= {"chunk", "question", "judge", "reasoning", "same", "answer"}
+    assert (fallback.question, fallback.evolution) == (seed, "simple")
+    assert "reasoning" in engine.steps
+
+
+def test_a_kind_that_the_sentence_tells_is_not_asked_for(make: Make, parser: Parser) -> None:
+    outcome, engine, _ = make({}, "reasoning", candidates=4, parse=parser)
+    assert outcome.drafts[0].question == "On what date did the Henn Lady strike the unlit rock south of Sandgate?"
+    assert "reasoning" not in engine.steps
+
+
+def test_a_condition_that_syntax_gives_is_not_asked_for(make: Make, parser: Parser) -> None:
+    outcome, engine, _ = make({}, "conditional", candidates=4, parse=parser)
+    assert outcome.drafts[0].question == f"{GOOD[:-1]} while avoiding a small fishing boat?"
+    assert "conditional" not in engine.steps
+
+
+def test_an_evolution_keeps_the_answer_of_its_seed(make: Make) -> None:
+    seed = "What did the ferry strike on 22 February 2009?"
+    script: Script = {
+        "question": seed,
+        "answer": ["Grey Widow", "small fishing boat"],
+        "conditional": f"While avoiding a small fishing boat, {seed}",
+        "compress": "x" * 400,
+    }
+    outcome, _, _ = make(script, "conditional")
+    assert [reject.reason for reject in outcome.rejects] == [
+        "another answer than the one meant: 'small fishing boat', not 'Grey Widow'"
+    ]
+    assert [(draft.evolution, draft.answer) for draft in outcome.drafts] == [("simple", "Grey Widow")]
+
+
+@pytest.mark.parametrize("kind", ["journalist", "36"])
+def test_a_kind_that_the_passage_does_not_speak_of_is_a_guess(make: Make, parser: Parser, kind: str) -> None:
+    script: Script = {"question": "On what date did the Henn Lady strike a rock?", "reasoning": kind}
+    outcome, _, _ = make(script, "reasoning", candidates=4, parse=parser)
+    assert [draft.evolution for draft in outcome.drafts] == ["simple"]
+    assert reasons(outcome)[-1] == ("reasoning", f"'{kind}' is no kind of 'Henn Lady'")
+
+
+def test_an_evolution_that_changes_nothing_leaves_the_seed(make: Make) -> None:
+    outcome, _, _ = make({"conditional": GOOD}, "conditional", bad=lambda name, inputs: name == "same")
+    assert [draft.evolution for draft in outcome.drafts] == ["simple"]
+    assert reasons(outcome) == [("same", "the evolution changed nothing")]
+
+
+def test_an_evolution_is_judged_and_the_shorter_form_taken_only_if_it_passes(make: Make) -> None:
+    short = "While avoiding a boat, when did the Henn Lady strike the Grey Widow?"
+    script: Script = {"conditional": LONG, "compress": short}
+    taken, _, _ = make(script, "conditional")
+    assert taken.drafts[0].question == short
+    kept, _, _ = make(script, "conditional", bad=lambda name, inputs: name == "clear" and inputs["question"] == short)
+    assert kept.drafts[0].question == LONG
+
+
+def test_a_shorter_form_that_asks_something_else_is_not_taken(make: Make) -> None:
+    outcome, _, _ = make({"conditional": LONG, "compress": "When did the boat strike the Henn Lady?"}, "conditional")
+    assert outcome.drafts[0].question == LONG
+
+
+def test_what_is_hard_takes_key_phrases_until_nothing_is_left(make: Make) -> None:
+    asked = make({"answer": "x"}, round=4, ask="all")[0]
+    assert asked.asked
+    assert not asked.exhausted
+    context = read_chunk(chunk_of(), languages_with(None))
+    attempt = Attempt(
+        number=0, contexts=(context.model_copy(update={"foci": ()}),), wanted="simple", asked=context.foci, round=4
+    )
+    last, engine, _ = make({"keyphrases": ""}, attempt=attempt)
+    assert last.exhausted
+    assert engine.steps == ["keyphrases"]
+    assert reasons(last) == [("keyphrases", "no further sentence can carry a question")]
+
+
+def test_only_what_an_evolution_can_grow_from_is_looked_for(make: Make) -> None:
+    script: Script = {"keyphrases": "36 cars", "conditional": LONG, "compress": LONG}
+    outcome, engine, _ = make(script, "conditional", round=4, candidates=9, mix="conditional=1")
+    assert engine.steps[0] == "keyphrases"
+    assert {focus.sentence for focus in outcome.asked} == {TEXT[TEXT.index("On 22") :]}
+
+
+@pytest.mark.parametrize("rubbish", ["", "\n", "the the " * 50, "\x00", "{}", "???", "桥"])
+@pytest.mark.parametrize("wanted", EVOLUTIONS)
+def test_rubbish_from_every_step_ends_in_rejects_and_never_in_an_error(make: Make, rubbish: str, wanted: str) -> None:
+    context = read_chunk(chunk_of(), languages_with(None))
+    for foci in (context.foci, ()):
+        attempt = Attempt(number=0, contexts=(context.model_copy(update={"foci": foci}),), wanted=wanted)
+        outcome, _, _ = make(dict.fromkeys(WRITING.values(), rubbish), attempt=attempt)
+        assert not outcome.drafts
+        assert outcome.rejects
+
+
+def test_every_step_is_a_bare_predictor_of_the_program(demos: Demos) -> None:
+    program: Any = RECIPES["evolved"].program(tools_of(demos=demos), EvolvedOptions())
+    steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
+    assert set(steps) == {"chunk", "judge", "same", "grounding", *WRITING.values()}
+    assert all(steps[step].demos for step in WRITING.values())
+
+
+def test_a_question_that_holds_its_answer_gives_way_to_the_words_of_the_sentence(make: Make, parser: Parser) -> None:
+    outcome, _, _ = make({"question": "Who was the Henn Lady?", "answer": "the Henn Lady"}, parse=parser)
+    assert [draft.question for draft in outcome.drafts] == ["Who struck the Grey Widow on 22 February 2009?"]
+
+
+def test_a_question_in_the_words_of_its_sentence_is_not_mended(make: Make, parser: Parser) -> None:
+    outcome, engine, _ = make({}, bad=lambda name, inputs: name == "clear", parse=parser)
+    assert not outcome.drafts
+    assert engine.steps == ["question"]
+
+
+def test_where_syntax_gives_nothing_only_all_that_is_hard_is_asked(make: Make, parser: Parser) -> None:
+    nothing = Parsing(parser("It rained.", "en"))
+    for round in range(5):
+        assert attempt_on("evolved", "simple", chunk_of(), nothing, round=round, ask="easy") is None
+    assert attempt_on("evolved", "simple", chunk_of(), nothing, round=0, ask="all") is None
+    hard, engine, _ = make({}, round=3, parse=nothing, ask="all")
+    assert engine.steps == ["keyphrases", "question", "answer"]
+    assert hard.drafts
+    unread, engine, _ = make({}, round=3, parse=Parsing(None), ask="easy")
+    assert engine.steps == ["keyphrases", "question", "answer"]
+    assert unread.drafts
+
+
+@pytest.mark.parametrize(
+    ("found", "accepted"),
+    [
+        ("Tidepool", True),  # the name says nothing against what the sentence says
+        ("Tidepool is a small job queue", True),  # the first words of the answer, after those of the question
+        ("the weather service", False),
+    ],
+)
+def test_what_a_thing_is_stands_unless_something_else_is_found(
+    make: Make, found: str, accepted: bool, parser: Parser
+) -> None:
+    text = "Tidepool is a small job queue for Python that keeps its jobs in a single file."
+    outcome, _, _ = make({"question": "What is Tidepool?", "answer": found}, parse=parser, text=text)
+    meant = "a small job queue for Python that keeps its jobs in a single file"
+    assert [draft.answer for draft in outcome.drafts] == [meant] * accepted
+
+
+@pytest.mark.parametrize(
+    ("mix", "message"),
+    [
+        ("simple", "'simple' is not of the form evolution=weight"),
+        ("clever=1", "no evolution is called 'clever'; there are simple, reasoning, conditional"),
+        ("simple=x", "the weight of simple is not a number: 'x'"),
+        ("simple=1,simple=2", "simple is given twice"),
+        ("simple=0", "one of them above 0"),
+        ("simple=-1", "weights must be 0 or more"),
+        ("simple=nan", "weights must be 0 or more"),
+    ],
+)
+def test_a_wrong_mix_is_an_error(mix: str, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        EvolvedOptions(mix=mix)  # type: ignore[arg-type]
+
+
+def test_a_mix_says_how_many_of_each_are_wanted() -> None:
+    shares = RECIPES["evolved"].shares
+    assert shares(8, EvolvedOptions()) == {"simple": 4, "reasoning": 2, "conditional": 2}
+    assert list(shares(4, EvolvedOptions(mix={"conditional": 1, "simple": 1}))) == list(EVOLUTIONS)

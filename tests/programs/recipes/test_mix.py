@@ -1,0 +1,45 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from programs.recipes.mix import parse_mix, quotas
+
+mixes = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 100), min_size=1).filter(lambda mix: any(mix.values()))
+
+
+@given(size=st.integers(1, 500), mix=mixes)
+def test_quotas_add_up_and_are_off_by_less_than_one(size, mix):
+    shares = quotas(size, mix)
+    assert list(shares) == list(mix)
+    assert sum(shares.values()) == size
+    for name, share in shares.items():
+        assert abs(share - size * mix[name] / sum(mix.values())) < 1
+        assert share == 0 or mix[name] > 0
+
+
+def test_what_is_left_over_goes_to_the_first():
+    assert quotas(8, {"simple": 50, "reasoning": 25, "conditional": 25}) == {
+        "simple": 4,
+        "reasoning": 2,
+        "conditional": 2,
+    }
+    assert quotas(1, {"simple": 1, "reasoning": 1}) == {"simple": 1, "reasoning": 0}
+
+
+def test_weights_are_numbers():
+    assert parse_mix(" simple = 50 , reasoning=0.5") == {"simple": 50, "reasoning": 0.5}
+    assert parse_mix({"simple": 1}) == {"simple": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("simple", "'simple' is not of the form evolution=weight"),
+        ("simple=1,", "'' is not of the form evolution=weight"),
+        ("simple=x", "the weight of simple is not a number: 'x'"),
+        ("simple=1,simple=2", "simple is given twice"),
+    ],
+)
+def test_a_text_of_another_form_is_an_error(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_mix(text)

@@ -1,0 +1,175 @@
+"""What programs are tested with: a scripted generator, a scripted critic, a retriever that finds at a fixed rank."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import dspy
+from dspy.lm15 import Message, Request, Response, Usage
+
+from groundset.runtime.adapter import PlainTextAdapter
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
+from programs.reading import read_chunk
+from programs.recipes import RECIPES
+from programs.recipes.base import Material, Past
+from programs.steps import STEPS
+from programs.tools import Tools
+from programs.trail import Trail
+from programs.types import Attempt, Chunk, Context, Hit, Outcome, Parse, Program, Retrieval, StepRecord
+
+TEXT = (
+    "The Henn Lady carries 36 cars and was built at the Lodrin yard in 2004. "
+    "On 22 February 2009 the Henn Lady struck the Grey Widow, an unlit rock south of Sandgate, while avoiding a "
+    "small fishing boat."
+)
+GOOD = "On what date did the Henn Lady strike the Grey Widow?"
+WRITING = {
+    "List three": "keyphrases",
+    "Write one question": "question",
+    "Say in one or two": "reasoning",
+    "Rewrite the question so": "conditional",
+    "Say the question": "compress",
+    "Say in one short": "feedback",
+    "Rewrite the question as": "rewrite",
+    "Answer the question": "answer",
+}
+Script = Mapping[str, str | Sequence[str]]
+Bad = Callable[[str, dict[str, Any]], bool]
+
+
+def nothing_is_bad(name: str, inputs: dict[str, Any]) -> bool:
+    return False
+
+
+def chunk_of(text: str = TEXT, name: str = "ferry-0001", doc_id: str = "ferry", title: str = "Henn ferry") -> Chunk:
+    return Chunk(chunk_id=name, doc_id=doc_id, path="ferry.md", title=title, start=0, end=len(text), text=text)
+
+
+class ScriptedEngine:
+    """Answers each step with its next scripted line; the last one is repeated."""
+
+    def __init__(self, script: Script) -> None:
+        told = {"keyphrases": "22 February 2009", "question": GOOD, "answer": "22 February 2009", **script}
+        self._script = {step: [lines] if isinstance(lines, str) else list(lines) for step, lines in told.items()}
+        self.steps: list[str] = []
+        self.requests: list[Request] = []
+
+    def complete(self, request: Request) -> Response:
+        step = next(name for opening, name in WRITING.items() if str(request.system).startswith(opening))
+        self.steps.append(step)
+        self.requests.append(request)
+        lines = self._script[step]
+        text = lines.pop(0) if len(lines) > 1 else lines[0]
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(id=None, model="local/x", message=Message.assistant(text), finish_reason="stop", usage=usage)
+
+    @property
+    def lm(self) -> dspy.LM:
+        return dspy.LM("local/x", engine=self, cache=False, num_retries=0)
+
+
+class ScriptedCritic:
+    """Finds everything good unless ``bad`` says otherwise of an output's name and its inputs.
+
+    Nothing is fit that has a fault. ``low`` is the probability of what is bad.
+    """
+
+    supports_decision_requests = True
+
+    def __init__(self, bad: Bad = nothing_is_bad, low: float = 0.4) -> None:
+        self._bad = bad
+        self._low = low
+        self.asked: list[dict[str, Any]] = []
+
+    def embed_ahead(self, rows: Sequence[Mapping[str, str]]) -> None:
+        pass
+
+    def __call__(self, state: dict[str, Any], questions: dict[str, Any]) -> dict[str, Any]:
+        self.asked.append(state["inputs"])
+        answers: dict[str, Any] = {}
+        for name, question in questions.items():
+            faults = questions if name == "fit" else [name]
+            probability = self._low if any(self._bad(fault, state["inputs"]) for fault in faults) else 0.9
+            if question["type"] == "noul":
+                answers[name] = {"noul": 1 - probability if name == "same" else probability}
+            else:
+                answers[name] = {"probabilities": {"0": 0.0, "1": 0.5, "2": 0.5}, "confidence": 0.0}
+        return answers
+
+
+class FixedRetriever:
+    """Finds every chunk at the same rank, or at a rank of its own for some questions."""
+
+    def __init__(self, rank: int | None = 1, ranks: Mapping[str, int | None] | None = None) -> None:
+        self._rank = rank
+        self._ranks = ranks or {}
+        self.relevant: list[Any] = []
+
+    def search(self, query: str, limit: int) -> list[Hit]:
+        return []
+
+    def rank(self, query: str, relevant: Sequence[Sequence[str]]) -> Retrieval:
+        self.relevant.append(relevant)
+        rank = self._ranks.get(query, self._rank)
+        return Retrieval(rank=rank, retrieved_id="x", retrieved_content="", score=1 if rank == 1 else 0)
+
+
+class Parsing:
+    """Reads every sentence as the same one; no language at all without it."""
+
+    def __init__(self, read: Any | None) -> None:
+        self._read = read
+
+    def __call__(self, sentence: str, language: str) -> Any | None:
+        return self._read
+
+    def reads(self, language: str) -> bool:
+        return self._read is not None
+
+
+def languages_with(parse: Parse | None) -> Languages:
+    return Languages(LANGUAGES, parse)
+
+
+def tools_of(*, bad: Bad = nothing_is_bad, rank: int | None = 1, parse: Parse | None = None, **others: Any) -> Tools:
+    told = {"critics": dict.fromkeys(STEPS, ScriptedCritic(bad)), "retriever": FixedRetriever(rank), **others}
+    return Tools(languages=languages_with(parse), **told)
+
+
+def offers_of(
+    recipe: str,
+    contexts: Sequence[Context],
+    past: Sequence[Past] = (),
+    *,
+    round: int = 0,
+    size: int = 20,
+    **options: Any,
+) -> Mapping[str, tuple[Context, ...]]:
+    """Return what the agenda of a recipe offers of the first of some contexts."""
+    row = RECIPES[recipe]
+    agenda = row.agenda(Material(contexts, lambda chunk_id, limit: []), row.options(**options), size)
+    return agenda.offers(contexts[0].chunk.chunk_id, round, past)
+
+
+def attempt_on(
+    recipe: str, wanted: str, chunk: Chunk, parse: Parse | None, *, round: int = 0, **options: Any
+) -> Attempt | None:
+    """Return the attempt that a run would make of a chunk; None if it would make none."""
+    contexts = offers_of(recipe, [read_chunk(chunk, languages_with(parse))], round=round, **options).get(wanted)
+    return contexts and Attempt(number=0, contexts=contexts, wanted=wanted, round=round)
+
+
+def make_attempt(program: Program, attempt: Attempt, engine: ScriptedEngine) -> tuple[Outcome, list[StepRecord]]:
+    seen: list[StepRecord] = []
+    with dspy.context(lm=engine.lm, adapter=PlainTextAdapter()):
+        return program(attempt=attempt, observer=seen.append), seen
+
+
+def trail_of(attempt: Attempt) -> tuple[Trail, list[StepRecord]]:
+    """Return the trail of an attempt and what its observer sees."""
+    seen: list[StepRecord] = []
+    return Trail(attempt, seen.append), seen
+
+
+def reasons(outcome: Outcome) -> list[tuple[str, str]]:
+    return [(reject.step, reject.reason.split(":")[0]) for reject in outcome.rejects]

@@ -1,0 +1,223 @@
+"""The stages, each alone, as far as the tests of recipes do not show it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import dspy
+import pytest
+from scripted_program import (
+    GOOD,
+    TEXT,
+    FixedRetriever,
+    Script,
+    ScriptedCritic,
+    ScriptedEngine,
+    chunk_of,
+    languages_with,
+    nothing_is_bad,
+    tools_of,
+    trail_of,
+)
+
+from groundset.runtime.adapter import PlainTextAdapter
+from programs.reading import read_chunk
+from programs.stages.answer import Answer
+from programs.stages.ask import Ask
+from programs.stages.contexts import Contexts
+from programs.stages.finish import Finish
+from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.round_trip import RoundTrip
+from programs.stages.seed import Seed
+from programs.steps import STEPS
+from programs.steps.demos import Demos
+from programs.steps.rewrite import MENDABLE
+from programs.tools import Tools
+from programs.trail import Trail
+from programs.types import Attempt, Context, Focus, StepRecord
+
+BUILT = "In which year was the Henn Lady built at the Lodrin yard?"
+STRUCK = Focus(sentence=TEXT[TEXT.index("On 22") :], answer="22 February 2009")
+OTHER = chunk_of("Sandgate lies on the coast of Henn.", "town-0001", "town", "Sandgate")
+FIRST, SECOND = read_chunk(chunk_of(), languages_with(None)), read_chunk(OTHER, languages_with(None))
+FOCI = tuple(sorted(FIRST.foci, key=lambda focus: focus.answer != "2004"))[:2]  # 2004, then 22 February 2009
+Run = Callable[..., Any]
+
+
+def trail_on(*contexts: Context, **told: Any) -> Trail:
+    return trail_of(Attempt(number=0, contexts=contexts, wanted="simple", **told))[0]
+
+
+def judged(trail: Trail, question: str = GOOD, *, tools: Tools | None = None) -> Judged:
+    return JudgeAndMend(tools or tools_of())(trail, 0, STRUCK, question)
+
+
+def rejects(trail: Trail) -> list[tuple[str, str]]:
+    return [(reject.step, reject.reason) for reject in trail.outcome().rejects]
+
+
+@pytest.fixture
+def run(demos: Demos) -> Run:
+    """Return what calls something with a scripted generator and returns that too."""
+
+    def call(doing: Callable[[], Any], script: Script) -> tuple[Any, ScriptedEngine]:
+        engine = ScriptedEngine(script)
+        with dspy.context(lm=engine.lm, adapter=PlainTextAdapter()):
+            return doing(), engine
+
+    return call
+
+
+def test_a_chunk_that_was_scored_ahead_is_not_scored_again() -> None:
+    critic = ScriptedCritic()
+    stage = Contexts(tools_of(critics={"chunk": critic}))
+    stage.embed_ahead([FIRST])
+    scored = FIRST.model_copy(update={"score": stage.score(FIRST)})
+    assert (scored.score.step, scored.score.verdict, scored.score.probability) == ("chunk", "good", 0.9)
+    critic.asked.clear()
+    ahead, now = trail_on(scored), trail_on(FIRST)
+    assert stage(ahead)
+    assert not critic.asked
+    assert stage(now)
+    assert critic.asked == [{"topic": "Henn ferry", "passage": TEXT}]
+    assert ahead.of() == now.of()
+
+
+def test_every_context_must_be_fit() -> None:
+    bad = {"bad": lambda name, inputs: name == "self_contained" and inputs["topic"] == "Sandgate"}
+    trail = trail_on(FIRST, SECOND)
+    assert not Contexts(tools_of(**bad))(trail)
+    assert rejects(trail) == [("chunk", "not self-contained")]
+    assert trail.outcome().rejects[0].chunk_id == "town-0001"
+    assert [record.verdict for record in trail.of()] == ["good", "bad"]
+    refused = SECOND.model_copy(update={"score": StepRecord(step="chunk", verdict="bad", reason="not content")})
+    assert not Contexts(tools_of())(trail_on(refused))
+
+
+def test_a_question_about_several_chunks_is_judged_on_all_of_them_and_must_find_each() -> None:
+    critic, retriever = ScriptedCritic(), FixedRetriever()
+    trail = trail_on(FIRST, SECOND)
+    found = judged(trail, tools=tools_of(critics={"judge": critic}, retriever=retriever))
+    assert found.passage == f"{TEXT}\n\n{OTHER.text}"
+    assert critic.asked == [{"passage": found.passage, "question": GOOD}]
+    assert found.relevant == (("ferry-0001",), ("town-0001",))
+    assert retriever.relevant == [found.relevant]
+
+
+def test_an_empty_question_can_be_judged() -> None:
+    assert judged(trail_on(FIRST), "").question == "-"
+
+
+@pytest.mark.parametrize(
+    ("low", "focus", "calls"),
+    [
+        (0.4, STRUCK, ["feedback", "rewrite"]),
+        (MENDABLE - 0.01, STRUCK, []),  # too far from good
+        (0.4, STRUCK.model_copy(update={"opening": "On what date did the Henn Lady strike it"}), []),
+    ],
+)
+def test_only_what_can_be_mended_is(demos: Demos, run: Run, low: float, focus: Focus, calls: list[str]) -> None:
+    critic = ScriptedCritic(lambda name, inputs: name == "clear" and inputs["question"] != GOOD, low)
+    stage = JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))
+    trail = trail_on(FIRST)
+    refused = stage(trail, 0, focus, "When did it strike?")
+    mended, engine = run(lambda: stage.mend(trail, refused), {"feedback": "Name it.", "rewrite": GOOD})
+    assert engine.steps == calls
+    assert mended.decision.good is bool(calls)
+    assert mended.number == refused.number
+
+
+def test_a_rewrite_that_changes_nothing_is_not_judged_again(demos: Demos, run: Run) -> None:
+    critic = ScriptedCritic(lambda name, inputs: True)
+    stage = JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))
+    trail = trail_on(FIRST)
+    refused = stage(trail, 0, STRUCK, GOOD)
+    mended, _ = run(lambda: stage.mend(trail, refused), {"feedback": "-", "rewrite": GOOD})
+    assert mended == refused
+    assert len(critic.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("ranks", "bad", "expected"),
+    [
+        ({BUILT: 2, GOOD: 1}, nothing_is_bad, [GOOD, BUILT]),
+        ({BUILT: None, GOOD: 7}, nothing_is_bad, [GOOD, BUILT]),
+        ({}, nothing_is_bad, [BUILT, GOOD]),
+        ({BUILT: 1, GOOD: 9}, lambda name, inputs: inputs["question"] == BUILT, [GOOD, BUILT]),
+    ],
+)
+def test_the_best_question_comes_first(demos: Demos, run: Run, ranks: Any, bad: Any, expected: list[str]) -> None:
+    tools = tools_of(demos=demos, retriever=FixedRetriever(ranks=ranks), critics={"judge": ScriptedCritic(bad)})
+    ask = Ask(tools, JudgeAndMend(tools), candidates=2)
+    found, engine = run(lambda: ask(trail_on(FIRST), FOCI), {"question": [BUILT, GOOD]})
+    assert [each.question for each in found] == expected
+    assert engine.steps == ["question", "question"]
+
+
+def test_without_a_good_question_the_best_alone_is_mended(demos: Demos, run: Run) -> None:
+    vague = "When did it strike the Grey Widow?"
+    critic = ScriptedCritic(lambda name, inputs: inputs["question"] in (BUILT, vague))
+    tools = tools_of(demos=demos, critics={"judge": critic})
+    script = {"question": [BUILT, vague], "feedback": "Name it.", "rewrite": GOOD}
+    found, engine = run(lambda: Ask(tools, JudgeAndMend(tools), 2)(trail_on(FIRST), FOCI), script)
+    assert [each.question for each in found] == [GOOD, vague]
+    assert engine.steps == ["question", "question", "feedback", "rewrite"]
+
+
+def test_nothing_is_asked_about_nothing(run: Run) -> None:
+    tools = tools_of()
+    assert run(lambda: Ask(tools, JudgeAndMend(tools), 2)(trail_on(FIRST), ()), {})[0] == []
+
+
+def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: Run) -> None:
+    tools = tools_of(demos=demos)
+    ask = Ask(tools, JudgeAndMend(tools), candidates=2)
+    script = {"keyphrases": "36 cars; a lighthouse; Lodrin yard"}
+    trail = trail_on(FIRST)
+    (everything, left), _ = run(lambda: ask.look_for_foci(trail, lambda focus: True), script)
+    assert len(everything) == 2
+    assert not left
+    said = trail.of()[-1].output
+    assert (said["keyphrases"], said["dropped"]) == (["36 cars", "Lodrin yard"], 1)
+
+    asked = tuple(focus.model_copy(update={"opening": "Whose"}) for focus in everything)
+    (others, _), _ = run(lambda: ask.look_for_foci(trail_on(FIRST, asked=asked), lambda focus: True), script)
+    assert not {focus.answer for focus in others} & {focus.answer for focus in everything}
+    (cars, exhausted), _ = run(lambda: ask.look_for_foci(trail, lambda focus: focus.answer == "36 cars"), script)
+    assert ([focus.answer for focus in cars], exhausted) == (["36 cars"], True)
+
+
+@pytest.mark.parametrize(
+    ("rank", "max_rank", "reason"),
+    [(5, 5, None), (6, 5, "source chunk too far: rank 6"), (None, 5, "source chunk not found"), (None, 0, None)],
+)
+def test_a_question_must_find_its_chunk(rank: int | None, max_rank: int, reason: str | None) -> None:
+    tools, trail = tools_of(rank=rank), trail_on(FIRST)
+    assert RoundTrip(tools, max_rank)(trail, judged(trail, tools=tools)) is (reason is None)
+    assert rejects(trail) == ([] if reason is None else [("retrieval", reason)])
+
+
+def test_an_answer_comes_with_the_probability_that_it_is_supported(demos: Demos, run: Run) -> None:
+    tools, trail = tools_of(demos=demos), trail_on(FIRST)
+    found, _ = run(lambda: Answer(tools)(trail, judged(trail)), {"answer": "Answer: on 22 February 2009."})
+    assert found == ("22 February 2009", 0.9)
+    assert [record.step for record in trail.of(0)] == ["judge", "answer", "grounding"]
+
+
+def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, run: Run) -> None:
+    critics = dict.fromkeys(STEPS, ScriptedCritic()) | {"grounding": ScriptedCritic(lambda *_: True, low=0.6)}
+    tools, trail = tools_of(demos=demos, critics=critics), trail_on(FIRST, SECOND)
+    draft, _ = run(lambda: Finish(tools, 5)(trail, judged(trail), "reasoning"), {})
+    assert (draft.evolution, draft.probability, draft.metadata) == ("reasoning", 0.6, {"focus": STRUCK.sentence})
+    assert [chunk.chunk_id for chunk in draft.contexts] == ["ferry-0001", "town-0001"]
+    assert draft.relevant == (("ferry-0001",), ("town-0001",))
+
+
+def test_where_the_best_question_fails_a_check_the_next_one_is_the_seed(demos: Demos, run: Run) -> None:
+    tools, trail = tools_of(demos=demos), trail_on(FIRST)
+    seed = Seed(tools, JudgeAndMend(tools), Finish(tools, 5), candidates=2)
+    script = {"question": [BUILT, GOOD], "answer": ["not stated", "22 February 2009"]}
+    (asked, draft), engine = run(lambda: seed(trail, FOCI), script)
+    assert (asked.number, draft.question) == (1, GOOD)
+    assert engine.steps == ["question", "question", "answer", "answer"]
+    assert {record.candidate for record in draft.trail} == {1}
+    assert [step for step, _ in rejects(trail)] == ["answer"]

@@ -1,0 +1,73 @@
+"""What is read off a chunk ahead, with the real parser."""
+
+import pytest
+from scripted_program import TEXT, chunk_of, languages_with
+
+from groundset.runtime.parser import Parser
+from programs.evolutions import EVOLUTIONS
+from programs.reading import read_chunk
+from programs.types import Chunk, Context
+
+STRUCK = TEXT[TEXT.index("On 22") :]
+TEXTS = [
+    TEXT,
+    "It rained. It rained again.",
+    "Tidepool is a small job queue that keeps its jobs in one file. In 2019 the council of Brannock chose Tidepool.",
+    "Die Brücke über die Lahn wurde 1931 gebaut, weil die Fähre zu langsam war. Seit 1950 fahren dort Züge.",
+    "",
+]
+
+
+def sentences_of(context: Context, evolution: str) -> set[str]:
+    return {context.foci[place].sentence for place in context.grows[evolution]}
+
+
+def test_what_each_evolution_can_grow_from_is_found_ahead(parser: Parser) -> None:
+    context = read_chunk(chunk_of(), languages_with(parser))
+    assert (context.language, context.parsed) == ("en", True)
+    assert set(context.grows) == set(EVOLUTIONS)
+    assert sentences_of(context, "conditional") == {STRUCK}  # "while avoiding a small fishing boat"
+    assert STRUCK in sentences_of(context, "reasoning")  # "an unlit rock south of Sandgate"
+    assert sentences_of(context, "simple") == {focus.sentence for focus in context.foci if focus.easy}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("parsed", [True, False])
+def test_only_what_is_easy_and_can_grow_is_named(parser: Parser, text: str, parsed: bool) -> None:
+    parse = parser if parsed else None
+    context = read_chunk(chunk_of(text), languages_with(parse))
+    for name, evolution in EVOLUTIONS.items():
+        grows = [
+            place
+            for place, focus in enumerate(context.foci)
+            if focus.easy and evolution.can_grow(focus, context, languages_with(parse))
+        ]
+        assert list(context.grows[name]) == grows
+    assert list(context.grows["simple"]) == list(range(sum(focus.easy for focus in context.foci)))
+
+
+def test_without_a_parser_the_form_of_an_answer_makes_a_question_easy() -> None:
+    context = read_chunk(chunk_of(), languages_with(None))
+    assert not context.parsed
+    assert {context.foci[place].answer for place in context.grows["simple"]} == {"2004", "22 February 2009"}
+    assert sentences_of(context, "conditional") == {STRUCK}
+    assert context.grows["reasoning"] == ()
+
+
+def test_a_language_without_syntax_is_not_parsed(parser: Parser) -> None:
+    context = read_chunk(chunk_of(TEXTS[3], title="Lahnbrücke"), languages_with(parser))
+    assert (context.language, context.parsed) == ("de", False)
+
+
+def test_passage_and_topic_are_without_markup() -> None:
+    text = "The **Henn Lady** carries [36 cars](cars.md)."
+    chunk = chunk_of(text, title="Henn *ferry*").model_copy(update={"headings": ("`Ships`",)})
+    context = read_chunk(chunk, languages_with(None))
+    assert (context.passage, context.topic) == ("The Henn Lady carries 36 cars.", "Henn ferry > Ships")
+    assert context.chunk == chunk
+
+
+def test_it_is_the_same_after_it_was_stored(parser: Parser) -> None:
+    context = read_chunk(chunk_of(), languages_with(parser))
+    assert Context.model_validate_json(context.model_dump_json()) == context
+    assert isinstance(context.chunk, Chunk)

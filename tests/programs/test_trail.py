@@ -1,0 +1,36 @@
+from scripted_program import chunk_of, languages_with, trail_of
+
+from programs.reading import read_chunk
+from programs.types import Attempt
+
+ATTEMPT = Attempt(number=3, contexts=(read_chunk(chunk_of(), languages_with(None)),), wanted="simple")
+
+
+def test_records_go_to_the_observer_and_to_their_candidate():
+    trail, seen = trail_of(ATTEMPT)
+    trail.say("chunk", 0, {}, probability=0.123456, good=True)
+    trail.say("question", 0, {"question": "When?"})
+    trail.say("question", 1, {"question": "Who?"}, good=False, reason="not clear")
+    assert [(record.step, record.candidate, record.verdict) for record in seen] == [
+        ("chunk", 0, "good"),
+        ("question", 0, None),
+        ("question", 1, "bad"),
+    ]
+    assert seen[0].probability == 0.1235
+    assert trail.of(1) == (seen[0], seen[2])
+    assert trail.language == "en"
+
+
+def test_an_outcome_has_all_rejects_and_the_drafts_that_there_are():
+    trail, _ = trail_of(ATTEMPT)
+    trail.refuse("judge", "not clear", probability=0.33333, question="When?")
+    outcome = trail.outcome(None, exhausted=True)
+    assert outcome.drafts == ()
+    assert outcome.exhausted
+    (reject,) = outcome.rejects
+    assert (reject.step, reject.chunk_id, reject.probability, reject.question) == (
+        "judge",
+        "ferry-0001",
+        0.3333,
+        "When?",
+    )

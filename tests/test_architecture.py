@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -40,3 +41,11 @@ def test_a_run_needs_no_optimizers(tmp_path):
 def test_no_module_is_named_after_nothing():
     places = [path for folder in (*PACKAGES, "tests", "benchmarks") for path in (ROOT / folder).rglob("*")]
     assert [path for path in places if path.stem.strip("_") in NAMELESS] == []
+
+
+def test_only_the_application_names_languages():
+    """Whoever reads text is handed its language, so that one more is a file and a row."""
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    own = {module for module in graph.modules if module.startswith("programs.languages")}
+    knowing = graph.find_downstream_modules("programs.languages") - own
+    assert {module.partition(".")[0] for module in knowing} == {"groundset"}

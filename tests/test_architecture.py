@@ -1,7 +1,9 @@
 """House rules that no linter checks."""
 
+import ast
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import grimp
@@ -36,6 +38,15 @@ def test_a_run_needs_no_optimizers(tmp_path):
     command = [sys.executable, "-c", WATCHED, str(driver), str(document), str(tmp_path / "run")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.stdout.split("\n") == ["complete", "[]", ""], ran.stderr
+
+
+def test_no_two_public_classes_share_a_name():
+    places = defaultdict(list)
+    for module in MODULES:
+        for node in ast.walk(ast.parse(module.read_bytes())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(module.relative_to(ROOT).as_posix())
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_no_module_is_named_after_nothing():

@@ -20,8 +20,6 @@ from groundset.runs.summary import shortage, summarise
 from programs.errors import GroundsetError, InputError, RunError
 from programs.recipes.base import Recipe
 
-_NAMED_FILES = 20
-
 
 class RunResult(NamedTuple):
     """How a run ended.
@@ -100,7 +98,7 @@ def run_generation(
                 # A full disk may be what stopped it; the database is valid all the same.
                 with suppress(RunError):
                     write_files(store, "failed", str(error))
-                progress.note("What was done so far is stored; the same command goes on from there.")
+                progress.failed()
                 raise
         result = _end(store, ending)
         return result._replace(signal=stop.signal if ending == "interrupted" else None, has_ended=has_ended)
@@ -129,17 +127,9 @@ def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: 
         config.corpus_options(),
         embed=embedder.encode,
         tokenizer=tokenizer,
-        on_file=(lambda path: progress.note(f"Reading {path}")) if verbose else None,
+        on_file=progress.reading if verbose else None,
     )
-    for skipped in corpus.skipped[: None if verbose else _NAMED_FILES]:
-        progress.note(f"Skipped {skipped.path}: {skipped.reason}.")
-    if not verbose and len(corpus.skipped) > _NAMED_FILES:
-        progress.note(f"Skipped {len(corpus.skipped) - _NAMED_FILES} more files; run.json names them.")
-    counts = corpus.counts
-    progress.note(
-        f"{counts.chunks} chunks from {counts.documents} documents (dropped: {counts.dropped_short} too short, "
-        f"{counts.dropped_duplicates} duplicates; skipped files: {counts.skipped})."
-    )
+    progress.read(corpus, every_file=verbose)
     return corpus
 
 

@@ -23,7 +23,7 @@ WATCHING = (
     "groundset.runs.identity", "groundset.runs.program",
     "groundset.runs.progress", "groundset.runs.record", "groundset.runs.summary",  # what is said of a run
     "groundset.tracking",
-    "programs.errors",  # what ends a run
+    "groundset.runs.stop", "programs.errors",  # what ends a run
 )  # fmt: skip
 # Files that samples depend on: folders of data/.
 _DATA = ("compiled", "demos")

@@ -16,10 +16,12 @@ from rich.progress import Progress as PhaseBar
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
+from groundset.corpus import Corpus
 from groundset.runs.decide import Settlement
 from programs.types import StepRecord
 
 LINE_EVERY_SECONDS = 10.0
+_NAMED_FILES = 20
 
 Usage = Callable[[], Mapping[str, float]]
 
@@ -58,6 +60,27 @@ class Progress:
     def note(self, message: str) -> None:
         """Say one line."""
         self._console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+    def reading(self, path: str) -> None:
+        """Say which file is read."""
+        self.note(f"Reading {path}")
+
+    def read(self, corpus: Corpus, *, every_file: bool) -> None:
+        """Say what documents came to; of the files that were skipped name each, or the first ones."""
+        named = corpus.skipped if every_file else corpus.skipped[:_NAMED_FILES]
+        for skipped in named:
+            self.note(f"Skipped {skipped.path}: {skipped.reason}.")
+        if len(corpus.skipped) > len(named):
+            self.note(f"Skipped {len(corpus.skipped) - len(named)} more files; run.json names them.")
+        counts = corpus.counts
+        self.note(
+            f"{counts.chunks} chunks from {counts.documents} documents (dropped: {counts.dropped_short} too short, "
+            f"{counts.dropped_duplicates} duplicates; skipped files: {counts.skipped})."
+        )
+
+    def failed(self) -> None:
+        """Say what is left of a run that failed."""
+        self.note("What was done so far is stored; the same command goes on from there.")
 
     @contextmanager
     def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:

@@ -1,7 +1,7 @@
 """From documents to chunks: find, read, cut, drop duplicates, draw."""
 
 from groundset.corpus.chunkers import CHUNKERS, ChunkerName, Embed
-from groundset.corpus.corpus import Corpus, CorpusOptions, Counts, build_corpus
+from groundset.corpus.corpus import Corpus, CorpusOptions, Counts, build_corpus, cut_documents
 from groundset.corpus.documents import read_documents
 from groundset.corpus.draw import draw_order
 from groundset.corpus.files import SkippedFile, find_documents
@@ -16,6 +16,7 @@ __all__ = [
     "Embed",
     "SkippedFile",
     "build_corpus",
+    "cut_documents",
     "documents_path",
     "draw_order",
     "find_documents",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tokenizers import Tokenizer
@@ -69,6 +69,14 @@ class Corpus(_Frozen):
     counts: Counts
 
 
+class Cut(NamedTuple):
+    """Chunks, and how many were dropped as too short and as duplicates."""
+
+    chunks: list[Chunk]
+    dropped_short: int
+    dropped_duplicates: int
+
+
 def build_corpus(
     paths: Sequence[str | Path],
     options: CorpusOptions | None = None,
@@ -130,6 +138,29 @@ def build_corpus(
         dropped_duplicates=dropped_duplicates,
     )
     return Corpus(documents=tuple(documents), chunks=tuple(chunks), skipped=tuple(skipped), counts=counts)
+
+
+def cut_documents(
+    documents: Sequence[Document],
+    options: CorpusOptions,
+    *,
+    embed: Embed | None = None,
+    tokenizer: Tokenizer | None = None,
+) -> Cut:
+    """Cut documents that were read into chunks; see :func:`build_corpus`."""
+    chunks, short = chunk_documents(
+        documents,
+        CHUNKERS[options.chunker],
+        options.size,
+        options.chunk_overlap,
+        options.merge,
+        options.min_length,
+        ChunkingTools(embed, tokenizer),
+    )
+    if options.duplicate_threshold is None:
+        return Cut(chunks, short, 0)
+    kept, duplicates = drop_duplicates(chunks, options.duplicate_threshold)
+    return Cut(kept, short, duplicates)
 
 
 def _check_ids(documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:

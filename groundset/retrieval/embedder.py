@@ -68,21 +68,18 @@ class Embedder:
         Args:
             texts: What to embed.
             workers: Batches at the same time; without it, as many as there are cores.
-            on_done: Is told how many texts are done, after each batch, from whichever thread.
+            on_done: Is told how many more texts are done, after each batch, from whichever thread.
         """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         batches = [order[start : start + _CORPUS_BATCH] for start in range(0, len(order), _CORPUS_BATCH)]
-        counting = threading.Lock()
-        done = 0
+        telling = threading.Lock()
 
         def work(model: Any, batch: list[int]) -> None:
-            nonlocal done
             vectors[batch] = _run(model, [texts[place] for place in batch], _CORPUS_BATCH)
-            with counting:
-                done += len(batch)
-                if on_done:
-                    on_done(done)
+            if on_done:
+                with telling:
+                    on_done(len(batch))
 
         wanted = 1 if self._model.device.type != "cpu" else (workers or usable_processors())
         with self._lock:

@@ -41,7 +41,7 @@ def test_quoted_help_is_the_real_help(page):
 def test_every_command_is_quoted():
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     commands = re.findall(r"^  ([a-z]+)  ", help_text("--help"), re.MULTILINE)
-    assert len(commands) == 11
+    assert len(commands) == 12
     for command in commands:
         assert f"$ groundset {command} --help" in text
 

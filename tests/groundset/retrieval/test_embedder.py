@@ -51,8 +51,7 @@ def test_a_corpus_has_the_same_bits_for_any_number_of_workers(minilm):
     texts = [f"Sentence {number} of this text. " * (number % 7) for number in range(70)]
     told: list[int] = []
     one = minilm.encode_corpus(texts, workers=1, on_done=told.append)
-    assert told == sorted(told)
-    assert (told[-1], len(told)) == (70, 5)
+    assert told == [16, 16, 16, 16, 6]
     for workers in (2, 3, None):
         assert np.array_equal(one, minilm.encode_corpus(texts, workers=workers))
     np.testing.assert_allclose(one, minilm.encode(texts), atol=1e-6)

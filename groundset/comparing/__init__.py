@@ -1,0 +1,1 @@
+"""Comparing retrievers: the questions of a run, searched under other embedders, chunkers and sizes."""

@@ -68,12 +68,13 @@ def choose_foci(
     found: list[tuple[float, Focus]] = []
     read = language.sentences(passage)
     names = syntax.resolved(read, topic) if syntax else {}
-    for sentence in read:
+    worths = [_sentence_worth(names.get(sentence, sentence), topic, language) for sentence in read]
+    worthy = [(sentence, worth) for sentence, worth in zip(read, worths, strict=True) if worth]
+    if syntax:
+        syntax.read_ahead(names.get(sentence, sentence) for sentence, _ in worthy)
+    for sentence, worth in worthy:
         alone = names.get(sentence, "")
         fact = alone or sentence
-        worth = _sentence_worth(fact, topic, language)
-        if not worth:
-            continue
         asked = syntax.askable(fact, title, passage) if syntax else []
         asked = [each for each in asked if each.answer in sentence]
         of_sentence = Focus(sentence=sentence, answer="", resolved=alone)

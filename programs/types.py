@@ -1,6 +1,6 @@
 """Domain types that programs speak in and the application fills and stores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -245,6 +245,10 @@ class Parse(Protocol):
 
     def __call__(self, sentence: str, language: str) -> Any | None:
         """Return the sentence as a spaCy document, or None for a language that is not known."""
+        ...
+
+    def read_ahead(self, sentences: Iterable[str], language: str) -> None:
+        """Read together what is going to be asked for one by one; nothing for a language that is not known."""
         ...
 
     def reads(self, language: str) -> bool:

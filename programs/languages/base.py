@@ -46,6 +46,10 @@ class Condition(NamedTuple):
 class Syntax(Protocol):
     """What is read off the parsed sentences of a language; it is bound to what parses them."""
 
+    def read_ahead(self, facts: Iterable[str]) -> None:
+        """Parse together what ``askable`` is going to be asked one by one."""
+        ...
+
     def resolved(self, sentences: Iterable[str], topic: str) -> Mapping[str, str]:
         """Return each sentence of a passage that can stand alone once its subject is named, with that name in it."""
         ...

@@ -1,6 +1,6 @@
 """What programs are tested with: a scripted generator, a scripted critic, a retriever that finds at a fixed rank."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -122,6 +122,9 @@ class Parsing:
 
     def __call__(self, sentence: str, language: str) -> Any | None:
         return self._read
+
+    def read_ahead(self, sentences: Iterable[str], language: str) -> None:
+        pass
 
     def reads(self, language: str) -> bool:
         return self._read is not None

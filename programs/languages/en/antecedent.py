@@ -1,5 +1,6 @@
 """Whom a pronoun or a bare surname stands for, so that a sentence in the middle of a passage can be asked about."""
 
+import itertools
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -9,6 +10,7 @@ from programs.languages.en.words import WORDS as ENGLISH
 from programs.text import without_brackets
 
 _OF_PERSONS = frozenset({"he", "she"})
+_MAY_HAVE_PRONOUN = re.compile(r"(?<![^\W\d_])(?:he|she|it)", re.IGNORECASE)  # a token may end inside a word: "hes"
 _MOST_NAME_WORDS = 6
 
 
@@ -20,10 +22,15 @@ def resolved(sentences: Iterable[str], topic: str, read: Read) -> dict[str, str]
     either.
     """
     found: dict[str, str] = {}
+    listed = list(sentences)
+    may = [_MAY_HAVE_PRONOUN.search(sentence) is not None for sentence in listed]
+    # Only these can have such a subject, or be what it is looked for in.
+    needed = [own or following for own, following in zip(may, [*may[1:], False], strict=True)]
+    read.ahead(itertools.compress(listed, needed))
     known = set(ENGLISH.content_words(topic))
     name, person = "", False
-    for sentence in sentences:
-        clause = next(clauses(read(sentence)), None)
+    for sentence, is_needed in zip(listed, needed, strict=True):
+        clause = next(clauses(read(sentence)), None) if is_needed else None
         if clause is None:
             name = ""
             continue

@@ -60,8 +60,9 @@ def _told(passage: str, topic: str, read: Read) -> Iterator[tuple[str, Any]]:
     """Yield the sentences of a passage, each parsed with names for pronouns and without brackets."""
     sentences = ENGLISH.sentences(passage)
     alone = resolved(sentences, topic, read)
-    for sentence in sentences:
-        yield sentence, read(without_brackets(alone.get(sentence, sentence)))
+    facts = [without_brackets(alone.get(sentence, sentence)) for sentence in sentences]
+    read.ahead(facts)
+    yield from zip(sentences, map(read, facts), strict=True)
 
 
 def _names(question: Any, focus: Focus) -> list[str]:

@@ -13,12 +13,29 @@ from programs.text import without_brackets
 from programs.types import Focus, Parse
 
 
+class _English:
+    """Parses English sentences; see :class:`programs.languages.en.syntax.Read`."""
+
+    def __init__(self, parse: Parse) -> None:
+        self._parse = parse
+
+    def __call__(self, sentence: str) -> Any:
+        return self._parse(sentence, ENGLISH.code)
+
+    def ahead(self, sentences: Iterable[str]) -> None:
+        self._parse.read_ahead(sentences, ENGLISH.code)
+
+
 class EnglishSyntax:
     """What is read off English sentences; see :class:`programs.languages.base.Syntax`."""
 
     def __init__(self, parse: Parse) -> None:
         """Take what parses English sentences with tags, dependencies and entities."""
-        self._parse = parse
+        self._read = _English(parse)
+
+    def read_ahead(self, facts: Iterable[str]) -> None:
+        """Parse together what ``askable`` is going to be asked one by one."""
+        self._read.ahead(without_brackets(fact) for fact in facts)
 
     def resolved(self, sentences: Iterable[str], topic: str) -> dict[str, str]:
         """Return each sentence whose subject is "it", "he" or "she" with what that stands for in its place."""
@@ -45,6 +62,3 @@ class EnglishSyntax:
     def describe(self, question: str, link: Link, kind: str) -> str | None:
         """Return the question with the name replaced by its kind and what is said of it; None for a useless kind."""
         return describe(question, link, kind)
-
-    def _read(self, sentence: str) -> Any:
-        return self._parse(sentence, ENGLISH.code)

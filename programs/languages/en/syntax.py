@@ -5,10 +5,8 @@ OntoNotes entities).
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
-
-Read = Callable[[str], Any]  # parses a sentence
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, Protocol
 
 TIMES = frozenset({"DATE", "TIME"})
 PLACES = frozenset({"GPE", "LOC", "FAC"})
@@ -29,6 +27,18 @@ _NEARLY_NOT = frozenset({"seldom", "rarely", "hardly", "barely", "scarcely", "ne
 _POINTING = frozenset({"this", "that", "these", "those", "such", "both", "another", "other", "others"})
 _DASHES = ("–", "—")
 _MOST_SUBJECT_WORDS = 14
+
+
+class Read(Protocol):
+    """Parses English sentences."""
+
+    def __call__(self, sentence: str) -> Any:
+        """Return a sentence as it was parsed."""
+        ...
+
+    def ahead(self, sentences: Iterable[str]) -> None:
+        """Parse together what is going to be asked for one by one."""
+        ...
 
 
 class Verb(NamedTuple):

@@ -1,5 +1,6 @@
 """The worth of outputs, computed by hand."""
 
+from collections.abc import Iterable
 from types import SimpleNamespace
 
 import dspy
@@ -19,6 +20,9 @@ class Unread:
     """Knows English, but is asked to parse nothing."""
 
     def __call__(self, sentence: str, language: str) -> None:
+        pytest.fail("nothing is parsed")
+
+    def read_ahead(self, sentences: Iterable[str], language: str) -> None:
         pytest.fail("nothing is parsed")
 
     def reads(self, language: str) -> bool:

@@ -1,19 +1,22 @@
 """Where the sentences of a text end."""
 
 import re
+from functools import lru_cache
 
 from sentencex import segment
 
 _SHORT_LINE = 0.6  # of the longest line
+_KEPT = 256  # texts; every measurement of a passage looks at its sentences
 
 
-def sentences(text: str, segmenter: str) -> list[str]:
+@lru_cache(_KEPT)
+def sentences(text: str, segmenter: str) -> tuple[str, ...]:
     """Return the sentences of a text, without line breaks, by the rules of the language with this code."""
     found: list[str] = []
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*•|#>]|\d{1,3}[.)]\s))", text):
         for piece in _paragraphs(block):
             found.extend(" ".join(sentence.split()) for sentence in segment(segmenter, piece))
-    return [sentence for sentence in found if sentence]
+    return tuple(sentence for sentence in found if sentence)
 
 
 def _paragraphs(block: str) -> list[str]:

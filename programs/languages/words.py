@@ -117,7 +117,7 @@ class Words:
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of a text, without line breaks."""
-        return sentences(text, self.segmenter or self.code)
+        return list(sentences(text, self.segmenter or self.code))
 
     def stem(self, token: str) -> str:
         """Return the stem of a token without a possessive ending."""

@@ -39,6 +39,9 @@ class WordEncoder:
                 row[zlib.crc32(word.encode()) % 64] += 1
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
+    def encode_corpus(self, texts: Sequence[str]) -> np.ndarray:
+        return self.encode(texts)
+
 
 @pytest.fixture(scope="session")
 def word_encoder() -> Callable[[str], WordEncoder]:

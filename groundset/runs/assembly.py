@@ -16,6 +16,7 @@ from groundset.runs.schedule import Schedule
 from groundset.runs.stop import Stop
 from groundset.runs.store import RunStore
 from programs.critics import MODEL_FREE, open_critics
+from programs.critics.remembering import RememberingEncoder
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
 from programs.steps.demos import read_demos
@@ -43,15 +44,19 @@ def prepare_engine(
         GroundsetError: a model cannot be loaded, or the store cannot be written.
     """
     read_chunks(store, models.parser, shown, stop.check)
-    embed_chunks(store, models.embedder.encode, shown, stop.check)
-    chunks = store.chunks()
+    embed_chunks(store, models.embedder.encode_corpus, shown, stop.check)
+    chunks, vectors = store.chunks(), store.vectors()
     ids = [chunk.chunk_id for chunk in chunks]
-    index = ChunkIndex(chunks, open_store(config.vector_store, ids, store.vectors()), models.embedder.encode)
+    # All that embeds shares what is known of passages and questions.
+    encoder = RememberingEncoder(
+        models.embedder, {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
+    )
+    index = ChunkIndex(chunks, open_store(config.vector_store, ids, vectors), encoder.encode)
     asks_model = config.critic not in MODEL_FREE
     critics = (openers.critics or open_critics)(
         config.critic,
         languages=models.languages,
-        embedder=models.embedder,
+        embedder=encoder,
         language_model=models.language_model if asks_model else None,
         heads=compiled.heads,
         blends=compiled.blends,
@@ -62,7 +67,7 @@ def prepare_engine(
         languages=models.languages,
         demos=read_demos(data_path("demos")),
         states=compiled.predictors,
-        selects=compiled.selects(models.embedder.encode),
+        selects=compiled.selects(encoder.encode),
     )
     if not asks_model:
         score_chunks(store, Contexts(tools), shown, stop.check)
@@ -80,7 +85,7 @@ def prepare_engine(
     engine = RunEngine(
         store,
         Schedule(agenda, shares, config.seed),
-        Decider(shares, models.embedder.encode),
+        Decider(shares, encoder.encode),
         Maker(program, model.lm, model.adapter),
         shown,
         stop,

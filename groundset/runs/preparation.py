@@ -3,12 +3,12 @@
 A process that is killed here goes on where it was. ``check`` is called after every batch and may raise to end it.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, Protocol
 
+from groundset.processors import usable_processors
 from groundset.runs.models import languages_with
 from groundset.runs.store import RunStore
 from groundset.runtime.parser import load_parser
@@ -17,10 +17,20 @@ from programs.reading import read_chunk
 from programs.stages.contexts import Contexts
 from programs.types import Chunk, Context, Reject, StepRecord
 
-Encode = Callable[[Sequence[str]], Any]
-
 _BATCH = 32
-_FEWEST_FOR_PROCESSES = 4 * _BATCH  # for fewer it takes longer to start processes than to read
+# What is embedded is committed in slices. They are cut the same whatever an earlier process got done, because how a
+# text is rounded depends on those beside it: a run that goes on has the bits of one that was never ended.
+_SLICE = 256
+_FEWEST_FOR_PROCESSES = 8 * _BATCH  # for fewer it takes longer to start processes than to read
+_FEWEST_FOR_EACH = 3 * _BATCH
+
+
+class Embed(Protocol):
+    """Embeds many texts; see :meth:`groundset.retrieval.embedder.Embedder.encode_corpus`."""
+
+    def __call__(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> Any:
+        """Return a row for each text, and tell after each batch how many are done."""
+        ...
 
 
 class Phases(Protocol):
@@ -43,37 +53,52 @@ def read_chunks(store: RunStore, parser: Any, phases: Phases, check: Callable[[]
             check()
 
 
-def embed_chunks(
-    store: RunStore, encode: Callable[[Sequence[str]], Any], phases: Phases, check: Callable[[], None]
-) -> None:
-    """Embed the text of each chunk."""
-    chunks = store.without("vector")
-    if not chunks:
+def embed_chunks(store: RunStore, encode_corpus: Embed, phases: Phases, check: Callable[[], None]) -> None:
+    """Embed the text of each chunk, on all cores."""
+    missing = {chunk.chunk_id for chunk in store.without("vector")}
+    if not missing:
         return
-    with phases.phase("Embedding chunks", len(chunks)) as advance:
-        # Chunks of a length go together, so that little of a batch is padding.
-        for batch in _batches(sorted(chunks, key=lambda chunk: (-len(chunk.text), chunk.chunk_id)), _BATCH * 4):
-            vectors = encode([chunk.text for chunk in batch])
+    # Chunks of a length go together, so that little of a batch is padding.
+    ordered = sorted(store.chunks(), key=lambda chunk: (-len(chunk.text), chunk.chunk_id))
+    with phases.phase("Embedding chunks", len(missing)) as advance:
+        for batch in _batches(ordered, _SLICE):
             ids = [chunk.chunk_id for chunk in batch]
+            if missing.isdisjoint(ids):
+                continue
+            vectors = encode_corpus([chunk.text for chunk in batch], on_done=_told(advance, check))
             store.learn("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
-            advance(len(batch))
-            check()
+
+
+def _told(advance: Callable[[int], None], check: Callable[[], None]) -> Callable[[int], None]:
+    """Return what is told how many are done so far, and says how many more that are."""
+    before = 0
+
+    def told(done: int) -> None:
+        nonlocal before
+        advance(done - before)
+        before = done
+        check()
+
+    return told
 
 
 def score_chunks(store: RunStore, stage: Contexts, phases: Phases, check: Callable[[], None]) -> None:
     """Let a critic that costs no call score each chunk; those that it refuses are rejects of the run."""
     missing = {chunk.chunk_id for chunk in store.without("score")}
-    contexts = [context for name, context in store.contexts().items() if name in missing]
-    if not contexts:
+    if not missing:
         return
-    with phases.phase("Scoring chunks", len(contexts)) as advance:
-        for batch in _batches(contexts, _BATCH):
+    with phases.phase("Scoring chunks", len(missing)) as advance:
+        for batch in _batches(list(store.contexts().values()), _SLICE):
+            if missing.isdisjoint(context.chunk.chunk_id for context in batch):
+                continue
             stage.embed_ahead(batch)
-            scores = [(context.chunk.chunk_id, stage.score(context)) for context in batch]
+            scores = []
+            for context in batch:
+                scores.append((context.chunk.chunk_id, stage.score(context)))
+                advance(1)
+                check()
             rejects = [_refused(name, record) for name, record in scores if record.reason is not None]
             store.learn("score", ((name, record.model_dump_json()) for name, record in scores), rejects)
-            advance(len(batch))
-            check()
 
 
 def _refused(chunk_id: str, record: StepRecord) -> Reject:
@@ -82,14 +107,16 @@ def _refused(chunk_id: str, record: StepRecord) -> Reject:
 
 def _read_batches(chunks: Sequence[Chunk], parser: Any) -> Iterator[list[Context]]:
     batches = list(_batches(chunks, _BATCH))
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if len(chunks) < _FEWEST_FOR_PROCESSES or cores == 1:
+    processes = min(usable_processors(), len(chunks) // _FEWEST_FOR_EACH)
+    if len(chunks) < _FEWEST_FOR_PROCESSES or processes == 1:
         languages = languages_with(parser)
         yield from ([read_chunk(chunk, languages) for chunk in batch] for batch in batches)
         return
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=cores, return_as="generator")(delayed(_read)(batch, parser.name) for batch in batches)
+    yield from Parallel(n_jobs=processes, return_as="generator")(
+        delayed(_read)(batch, parser.name) for batch in batches
+    )
 
 
 def _read(batch: Sequence[Chunk], parser: str) -> list[Context]:

@@ -36,3 +36,7 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return one row for each text."""
         ...
+
+    def encode_corpus(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the same for many texts, worked out on all cores, which nothing else may need meanwhile."""
+        ...

@@ -50,9 +50,13 @@ def _question_features(rows: Sequence[Inputs], encoder: Encoder, languages: Lang
     pairs = [(inputs["question"], inputs["passage"]) for inputs in rows]
     passages = {passage: languages.of(passage) for _, passage in pairs}
     split = {passage: language.sentences(passage) or [passage] for passage, language in passages.items()}
-    texts = dict.fromkeys(text for pair in pairs for text in pair)
-    texts.update(dict.fromkeys(sentence for found in split.values() for sentence in found))
-    vectors = dict(zip(texts, encoder.encode(list(texts)), strict=True))
+    short = list(dict.fromkeys([*(question for question, _ in pairs), *(s for found in split.values() for s in found)]))
+    # Long and short texts go apart: a batch costs as if all of it were as long as the longest.
+    vectors = {
+        text: vector
+        for texts in (list(split), short)
+        for text, vector in zip(texts, encoder.encode(texts), strict=True)
+    }
     found_rows = []
     for question, passage in pairs:
         language, found = passages[passage], split[passage]

@@ -45,11 +45,11 @@ class HeadCritic:
         self._heads = heads
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:
-        """Embed together what decisions about these inputs will need one by one."""
+        """Embed together, on all cores, what decisions about these inputs will need one by one."""
         evidence = HEAD_EVIDENCE.get(self.step)
         texts = [text for inputs in rows for text in evidence.texts(inputs, self._languages)] if evidence else []
         if texts:
-            self._encoder.encode(texts)
+            self._encoder.encode_corpus(texts)
 
     def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return evidence for each question: ``{"noul": p}``, or probabilities of the levels of a score.

@@ -39,7 +39,7 @@ def open_critics(
     Args:
         spec: one of ``CRITICS``.
         languages: what the evidence of the heads knows of languages.
-        embedder: of the heads.
+        embedder: of the heads; a memory of vectors is shared with whoever made it.
         language_model: has a ``name``, and the client ``lm`` that returns log-probabilities.
         heads: the fitted heads by step; a step without decides as set by hand.
         blends: by step how head and model decide together; a step without is the head's alone.
@@ -59,7 +59,8 @@ def _deciding() -> list[str]:
 def _open_heads(parts: _Parts) -> dict[str, Critic]:
     if parts.embedder is None:
         raise InputError("--critic head needs an embedder.")
-    encoder = RememberingEncoder(parts.embedder)
+    given = parts.embedder
+    encoder = given if isinstance(given, RememberingEncoder) else RememberingEncoder(given)
     return {step: HeadCritic(step, encoder, parts.languages, parts.heads.get(step)) for step in _deciding()}
 
 

@@ -1,6 +1,6 @@
-"""One memory of vectors for all critics of a run."""
+"""One memory of vectors for all that embeds in a run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -9,23 +9,37 @@ from programs.critics.base import Encoder
 
 _KEPT_VECTORS = 16_384  # 25 MB
 
+Vectors = npt.NDArray[np.float32]
+
 
 class RememberingEncoder:
-    """Keeps the latest vectors, because several decisions look at the same passage and its sentences."""
+    """Keeps the latest vectors, because several decisions look at the same passage and its sentences.
 
-    def __init__(self, encoder: Encoder) -> None:
-        """Start with nothing remembered."""
+    Those of the chunks of a run are given, and never forgotten: many passages are the text of their chunk.
+    """
+
+    def __init__(self, encoder: Encoder, given: Mapping[str, Vectors] | None = None) -> None:
+        """Start with the vectors of some texts, or with none."""
         self._encoder = encoder
-        self._known: dict[str, npt.NDArray[np.float32]] = {}
+        self._given = given or {}
+        self._known: dict[str, Vectors] = {}
 
-    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each text."""
-        known = self._known
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        return self._recall(texts, self._encoder.encode)
+
+    def encode_corpus(self, texts: Sequence[str]) -> Vectors:
+        """Return one row for each of many texts; what is not remembered is worked out on all cores."""
+        return self._recall(texts, self._encoder.encode_corpus)
+
+    def _recall(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        given, known = self._given, self._known
+        wanted = [text for text in dict.fromkeys(texts) if text not in given]
+        missing = [text for text in wanted if text not in known]
         if len(known) + len(missing) > _KEPT_VECTORS:
             # Not cleared: another thread may be about to read from it.
             known = self._known = {}
-            missing = list(dict.fromkeys(texts))
+            missing = wanted
         if missing:
-            known.update(zip(missing, self._encoder.encode(missing), strict=True))
-        return np.stack([known[text] for text in texts])
+            known.update(zip(missing, encode(missing), strict=True))
+        return np.stack([given[text] if text in given else known[text] for text in texts])

@@ -25,6 +25,9 @@ class WordEncoder:
                 row[zlib.crc32(word.encode()) % 64] += 1
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
+    def encode_corpus(self, texts: Sequence[str]) -> np.ndarray:
+        return self.encode(texts)
+
 
 def rows(count: int, seed: int = 0) -> tuple[Rows, list[bool]]:
     random = np.random.default_rng(seed)

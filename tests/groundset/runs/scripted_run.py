@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -74,6 +74,12 @@ class Encoder:
                 row[int(hashlib.md5(word.encode()).hexdigest(), 16) % 64] += 1
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(rows / np.where(norms, norms, 1), dtype=np.float32)
+
+    def encode_corpus(self, texts: Sequence[str], *, on_done: Callable[[int], None] | None = None) -> np.ndarray:
+        rows = self.encode(texts)
+        if on_done:
+            on_done(len(texts))
+        return rows
 
 
 class Critic:

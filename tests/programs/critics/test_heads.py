@@ -44,6 +44,9 @@ class WordEncoder:
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         return rows / np.where(norms, norms, 1)
 
+    def encode_corpus(self, texts: Sequence[str]) -> np.ndarray:
+        return self.encode(texts)
+
 
 @pytest.fixture
 def critics() -> dict[str, Critic]:
@@ -131,6 +134,15 @@ def test_the_critics_of_a_run_embed_a_text_once() -> None:
     judge_questions([(question, PASSAGE)], opened["judge"])
     decide(dspy.Predict(CompareQuestions), opened["same"], first=question, second=question)
     assert len(counting.texts) == len(set(counting.texts)) > 0
+
+
+def test_what_is_given_is_not_embedded() -> None:
+    plain = WordEncoder()
+    given = plain.encode(["The mill burned."])[0] + 1
+    encoder = RememberingEncoder(plain, {"The mill burned.": given})
+    for encode in (encoder.encode, encoder.encode_corpus):
+        rows = encode(["The mill burned.", "It was built again."])
+        assert (rows == np.stack([given, plain.encode(["It was built again."])[0]])).all()
 
 
 def test_a_full_memory_forgets_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

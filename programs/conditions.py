@@ -6,6 +6,7 @@ from programs.languages.base import Condition, Language, Syntax
 from programs.text import tokens
 from programs.types import Focus
 
+# Set by hand while samples of data/samples and of 16 articles of several kinds were read; fitted to nothing.
 _WORDS = range(3, 16)
 _FEWEST_NEW_WORDS = 2
 

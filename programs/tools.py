@@ -49,12 +49,25 @@ class Tools:
             predict.load_state(self.states[step])
         return predict
 
-    def write(self, step: str, predict: dspy.Predict, language: str, **inputs: Any) -> dspy.Prediction:
-        """Let a step write, with the demos that are in the language of what it writes about."""
+    def write(
+        self,
+        step: str,
+        predict: dspy.Predict,
+        language: str,
+        sampling: Mapping[str, Any] | None = None,
+        /,
+        **inputs: Any,
+    ) -> dspy.Prediction:
+        """Let a step write, with the demos that are in the language of what it writes about.
+
+        ``sampling`` holds settings of the call that differ from the step's own: temperature and seed.
+        """
         demos = in_language(predict.demos, language)
         if step in self.selects:
             demos = self.selects[step](demos, inputs)
-        settings = {"lm": self.models[GENERATOR]} if GENERATOR in self.models else {}
+        settings: dict[str, Any] = {"lm": self.models[GENERATOR]} if GENERATOR in self.models else {}
+        if sampling:
+            settings["config"] = dict(sampling)
         return predict(demos=demos, **settings, **inputs)
 
     def decide(self, step: str, predict: dspy.Predict, **inputs: Any) -> Decision:

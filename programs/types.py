@@ -140,6 +140,7 @@ class Context(_Frozen):
         grows: for each evolution the places of the foci that can carry it.
         score: what the critic of chunks said, where that costs no call.
         split: the split of its document, if documents are split.
+        names: names in it that few other chunks hold, for questions about several chunks.
     """
 
     chunk: Chunk
@@ -151,6 +152,7 @@ class Context(_Frozen):
     grows: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     score: StepRecord | None = None
     split: str | None = None
+    names: tuple[str, ...] = ()
 
 
 class Draft(_Frozen):
@@ -176,7 +178,7 @@ class Attempt(_Frozen):
 
     Attributes:
         number: counts from 0 within a run.
-        contexts: the chunks, each with the foci to ask about now; without any, the program looks for some.
+        contexts: one chunk or several, each with the foci to ask about now; without foci, the program looks for some.
         wanted: the name of an evolution.
         asked: foci of these contexts that earlier attempts asked about.
         round: how often these contexts were drawn before.

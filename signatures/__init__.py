@@ -4,6 +4,7 @@ from signatures.answer import AnswerQuestion
 from signatures.chunk import ScoreChunk
 from signatures.compress import CompressQuestion
 from signatures.conditional import ConditionQuestion
+from signatures.describe import DescribeName
 from signatures.feedback import DiagnoseQuestion
 from signatures.grounding import GroundAnswer
 from signatures.judge import JudgeQuestion
@@ -22,6 +23,7 @@ __all__ = [
     "ComposeQuestion",
     "CompressQuestion",
     "ConditionQuestion",
+    "DescribeName",
     "DiagnoseQuestion",
     "ExtractKeyphrases",
     "GroundAnswer",

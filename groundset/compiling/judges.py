@@ -56,7 +56,7 @@ def open_judges(
 
     def rank(question: str, passage: str) -> int | None:
         found, known = index()
-        return found.rank(question, (known[passage],)).rank
+        return found.rank(question, ((known[passage],),)).rank
 
     predict = STEPS["answer"].predictor(demos.get("answer", ()))
 

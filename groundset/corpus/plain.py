@@ -16,6 +16,12 @@ _NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+(\S.*)$")
 _BULLET = re.compile(r"^(?:[•*–-]|\d{1,3}\.)\s")
 _YEAR = re.compile(r"^\d{4}$")
 _SENTENCE_END = re.compile(r"[.!?:;,…]['\"”)\]]*$")
+# What a page saved as text begins with: links past its own furniture, in the languages that groundset knows.
+_SKIP_LINK = re.compile(
+    r"(?:jump|skip) to (?:main |the )?(?:content|navigation|search)|zum (?:haupt)?inhalt|aller au contenu|"
+    r"(?:ir|saltar) al contenido",
+    re.IGNORECASE,
+)
 _MAX_TITLE = 120
 _MAX_HEADING = 80
 _MAX_BARE_WORDS = 6
@@ -37,8 +43,8 @@ _NO_LINE = _Line("", 0, alone=False, next="", underline="")
 
 
 def parse_plain(text: str) -> Parsed:
-    """Parse plain text: its first line is the title if it looks like one."""
-    lines = list(_lines(text))
+    """Parse plain text: its first line is the title if it looks like one; links past page furniture are no line."""
+    lines = [line for line in _lines(text) if not _SKIP_LINK.match(line.text)]
     title = _title(lines)
     headings = list(_headings(lines[1:] if title else lines))
     return Parsed(text, title, headings)

@@ -73,7 +73,7 @@ def prepare_engine(
         score_chunks(store, Contexts(tools), shown, stop.check)
     contexts = store.contexts()
     ordered = [contexts[chunk.chunk_id] for chunk in draw_order(chunks, config.seed)]
-    material = Material(ordered, index.near)
+    material = Material(ordered, index.near, models.languages)
     size = config.size or recipe.size
     agenda = recipe.agenda(material, config.options, size or 0)
     size = size or max(1, len(agenda.keys))

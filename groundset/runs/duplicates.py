@@ -12,7 +12,7 @@ from programs.text import numbers
 Vectors = NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Vectors]
 
-SIMILARITY = 0.92
+SIMILARITY = 0.92  # set by hand, fitted to nothing
 
 _SEPARATORS = re.compile(r"[\W_]+")
 

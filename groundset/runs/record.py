@@ -83,6 +83,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "accepted": sum(evolutions.values()),
         "evolutions": evolutions,
         "attempts": store.attempts.decided(),
+        "alternatives": store.results.alternative_counts(),
         "counts": step_counts(store),
         "calls": calls.calls,
         "prompt_tokens": calls.prompt_tokens,

@@ -24,7 +24,7 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
     ]
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
-    lines += [*_expected(store, accepted), _refused(store), _cost(store)]
+    lines += [*_expected(store, accepted), *_alternatives(store), _refused(store), _cost(store)]
     lines.append(f"Files: {files.samples}, {files.rejects.name}, {files.record.name}.")
     if status in ("interrupted", "failed"):
         lines.append(
@@ -45,11 +45,12 @@ def shortage(store: RunStore) -> str:
     reasons = store.results.reasons().items()
     refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
+    agenda = ", ".join(f"{count} {name}" for name, count in store.meta("agenda").items())
     asked = "asked what is easy to ask" if easy else "asked about as often as they bear"
     mend = "More documents or a lower --size would help"
     further = "; --ask all, in another folder, goes on to what is hard, where about one question in two is good"
     return (
-        f"all chunks were {asked}, and {missing} samples are missing"
+        f"all chunks were {asked}, and {missing} samples are missing. There were {agenda}"
         f"{f'; refused most: {most}' if most else ''}. {mend}{further if easy else ''}."
     )
 
@@ -64,6 +65,16 @@ def _expected(store: RunStore, accepted: int) -> list[str]:
         f"Of labelled questions, {promise['expected_good']:.0%} ({low:.0%} to {high:.0%}) of those that pass this "
         "critic are good."
     ]
+
+
+def _alternatives(store: RunStore) -> list[str]:
+    """Return how often another chunk does as well as the one that a question was made from."""
+    counts = store.results.alternative_counts()
+    if not counts["samples"]:
+        return []
+    changed = f"; for {counts['rank_changed']} that changed the rank" if counts["rank_changed"] else ""
+    verb = "is" if counts["samples"] == 1 else "are"
+    return [f"{counts['samples']} of the questions {verb} answered by another chunk just as well{changed}."]
 
 
 def _refused(store: RunStore) -> str:

@@ -167,6 +167,12 @@ class ResultTable:
         for (record,) in self._database.each("SELECT record FROM samples ORDER BY position"):
             yield Sample.model_validate_json(record)
 
+    def alternative_counts(self) -> dict[str, int]:
+        """Return how many samples another chunk answers just as well, and in how many of them that changed the rank."""
+        samples = [sample for sample in self.samples() if any(len(group) > 1 for group in sample.retrieval_gt)]
+        changed = sum(sample.retrieval.rank != sample.metadata.get("source_rank") for sample in samples)
+        return {"samples": len(samples), "rank_changed": changed}
+
     def vectors(self) -> Iterator[Vectors]:
         """Yield the embedding vectors of the accepted questions."""
         for (vector,) in self._database.each("SELECT vector FROM samples ORDER BY position"):

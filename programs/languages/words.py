@@ -89,6 +89,7 @@ class Words:
         disclaiming: how words of disclaimers and licences begin.
         definite_start: a definite article and a word in lower case.
         address: pronouns for who speaks and who is spoken to.
+        compares_times, compares_amounts: how the step ``multi_context`` is told to compare two things.
         condition_clause: conjunctions and prepositions that open a condition.
         condition_phrase: prepositions that open one at the start of a sentence.
     """
@@ -112,6 +113,8 @@ class Words:
     disclaiming: Pattern = NEVER
     definite_start: Pattern = NEVER
     address: Pattern = NEVER
+    compares_times: str = ""
+    compares_amounts: str = ""
     condition_clause: str = ""
     condition_phrase: str = ""
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from programs.languages.table import Languages
 from programs.tools import Tools
 from programs.types import Context, Focus, Hit, Program
 
@@ -27,10 +28,12 @@ class Material:
     Attributes:
         contexts: every chunk of the run with what was read off it, in the order in which chunks are drawn.
         near: the chunks nearest to a chunk by id, itself left out, at most so many, the nearest first.
+        languages: what is known of the languages of chunks.
     """
 
     contexts: Sequence[Context]
     near: Callable[[str, int], Sequence[Hit]]
+    languages: Languages
 
 
 class Past(NamedTuple):

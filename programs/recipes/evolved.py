@@ -10,22 +10,18 @@ from typing import Annotated, Any, Literal
 import dspy
 from pydantic import BeforeValidator, Field, field_validator
 
-from programs.evidence import lost_words
 from programs.evolutions import EVOLUTIONS
-from programs.evolutions.base import EVOLVED
 from programs.recipes.base import Agenda, Material, Options, Recipe
 from programs.recipes.by_chunk import ByChunk
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.contexts import Contexts
+from programs.stages.evolve import Evolve
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_mend import JudgeAndMend
 from programs.stages.seed import Seed
-from programs.steps.compress import SHORT_WORDS
-from programs.steps.question import tidy_question
-from programs.text import tokens
 from programs.tools import Tools
 from programs.trail import Trail
-from programs.types import Attempt, Draft, Focus, Observer, Outcome
+from programs.types import Attempt, Focus, Observer, Outcome
 
 
 class EvolvedOptions(Options):
@@ -76,11 +72,10 @@ class Evolved(dspy.Module):
         self.tools = tools
         self.contexts = Contexts(tools)
         self.judging = JudgeAndMend(tools)
-        self.finish = Finish(tools, options.max_rank)
+        self.finish = Finish(tools, self.judging, options.max_rank)
         self.seed = Seed(tools, self.judging, self.finish, options.candidates)
         self.evolutions: dict[str, Any] = {name: evolution(tools) for name, evolution in EVOLUTIONS.items()}
-        self.compress = tools.predictor("compress")
-        self.same = tools.predictor("same")
+        self.evolve = Evolve(tools, self.judging, self.finish)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every stage on one attempt."""
@@ -102,50 +97,7 @@ class Evolved(dspy.Module):
         seed, fallback = found
         # What was found may be another answer than the one that was meant; the evolution must keep it.
         seed = seed._replace(focus=seed.focus.model_copy(update={"answer": fallback.answer}))
-        return trail.outcome(self._evolve(trail, seed, evolution), fallback, asked=foci, exhausted=exhausted)
-
-    def _evolve(self, trail: Trail, seed: Judged, evolution: Any) -> Draft | None:
-        question = evolution.evolve(trail, seed)
-        if question is None:
-            return None
-        judged = self.judging(trail, EVOLVED, seed.focus, question)
-        if not judged.decision.good:
-            judged = self.judging.mend(trail, judged)
-        if not judged.decision.good:
-            self.judging.refuse(trail, judged)
-            return None
-        judged = self._shorten(trail, judged)
-        if not self._changed(trail, seed, judged):
-            return None
-        draft: Draft | None = self.finish(trail, judged, trail.attempt.wanted)
-        if draft is None:
-            return None
-        metadata = {**draft.metadata, "seed_question": seed.question}
-        return draft.model_copy(update={"trail": trail.of(seed.number, EVOLVED), "metadata": metadata})
-
-    def _shorten(self, trail: Trail, judged: Judged) -> Judged:
-        """Return the shorter question if the critic lets it pass, else the longer one."""
-        if len(tokens(judged.question)) <= SHORT_WORDS:
-            return judged
-        written = self.tools.write("compress", self.compress, trail.language, question=judged.question)
-        shorter = tidy_question(written.short_question)
-        trail.say("compress", judged.number, {"question": shorter})
-        if not shorter or len(shorter) >= len(judged.question):
-            return judged
-        if lost_words(judged.question, shorter, self.tools.languages[trail.language]):
-            return judged  # it asks something else: what told the thing that is meant from others is gone
-        again = self.judging(trail, judged.number, judged.focus, shorter)
-        return again if again.decision.good else judged
-
-    def _changed(self, trail: Trail, seed: Judged, judged: Judged) -> bool:
-        decision = self.tools.decide("same", self.same, first=seed.question, second=judged.question)
-        changed = not decision.values["same"]
-        probability = 1 - decision.probabilities["same"]
-        reason = None if changed else "the evolution changed nothing"
-        trail.say("same", judged.number, decision.as_output(), probability=probability, good=changed, reason=reason)
-        if reason:
-            trail.refuse("same", reason, probability=probability, question=judged.question)
-        return changed
+        return trail.outcome(self.evolve(trail, seed, evolution), fallback, asked=foci, exhausted=exhausted)
 
 
 def _shares(size: int, options: EvolvedOptions) -> Mapping[str, int]:

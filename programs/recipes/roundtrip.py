@@ -13,6 +13,7 @@ from pydantic import Field
 from programs.recipes.base import Agenda, Material, Options, Past, Recipe
 from programs.stages.ask import Ask
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.round_trip import RoundTrip
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Attempt, Context, Draft, Observer, Outcome
@@ -35,7 +36,9 @@ class RoundTripQuestions(dspy.Module):
     def __init__(self, tools: Tools, options: RoundTripOptions) -> None:
         """Compose the stages."""
         super().__init__()
-        self.ask = Ask(tools, JudgeAndMend(tools), options.candidates)
+        judging = JudgeAndMend(tools)
+        self.ask = Ask(tools, judging, options.candidates)
+        self.round_trip = RoundTrip(tools, judging, max_rank=0)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Ask and search."""
@@ -53,16 +56,17 @@ class RoundTripQuestions(dspy.Module):
             if foci:
                 trail.refuse("judge", "none of the questions is good")
             return trail.outcome(asked=foci, exhausted=exhausted)
+        found = self.round_trip(trail, best)
         draft = Draft(
             question=best.question,
             answer=best.focus.answer,
             evolution=SIMPLE,
             contexts=(context.chunk,),
-            relevant=best.relevant,
-            retrieval=best.retrieval,
+            relevant=found.relevant,
+            retrieval=found.retrieval,
             probability=round(best.decision.probability, 4),
             trail=trail.of(best.number),
-            metadata={"focus": best.focus.sentence},
+            metadata={"focus": best.focus.sentence, "source_rank": best.retrieval.rank},
         )
         return trail.outcome(draft, asked=foci, exhausted=exhausted)
 

@@ -56,7 +56,8 @@ class Single(dspy.Module):
         """Compose the stages."""
         super().__init__()
         self.contexts = Contexts(tools)
-        self.seed = Seed(tools, JudgeAndMend(tools), Finish(tools, options.max_rank), options.candidates)
+        judging = JudgeAndMend(tools)
+        self.seed = Seed(tools, judging, Finish(tools, judging, options.max_rank), options.candidates)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every stage on one attempt."""

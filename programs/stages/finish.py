@@ -3,7 +3,7 @@
 import dspy
 
 from programs.stages.answer import Answer
-from programs.stages.judge_and_mend import Judged
+from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.round_trip import RoundTrip
 from programs.tools import Tools
 from programs.trail import Trail
@@ -13,15 +13,16 @@ from programs.types import Draft
 class Finish(dspy.Module):
     """Take a good question through the checks that are left."""
 
-    def __init__(self, tools: Tools, max_rank: int) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndMend, max_rank: int) -> None:
         """Compose the checks; see :class:`RoundTrip` for ``max_rank``."""
         super().__init__()
-        self.round_trip = RoundTrip(tools, max_rank)
+        self.round_trip = RoundTrip(tools, judging, max_rank)
         self.answer = Answer(tools)
 
     def forward(self, trail: Trail, judged: Judged, evolution: str) -> Draft | None:
         """Return the draft of a question, None if a check fails."""
-        if not self.round_trip(trail, judged):
+        found = self.round_trip(trail, judged)
+        if found is None:
             return None
         answered = self.answer(trail, judged)
         if answered is None:
@@ -32,9 +33,9 @@ class Finish(dspy.Module):
             answer=answer,
             evolution=evolution,
             contexts=tuple(context.chunk for context in judged.contexts),
-            relevant=judged.relevant,
-            retrieval=judged.retrieval,
+            relevant=found.relevant,
+            retrieval=found.retrieval,
             probability=round(min(judged.decision.probability, supported), 4),
             trail=trail.of(judged.number),
-            metadata={"focus": judged.focus.sentence},
+            metadata={"focus": judged.focus.sentence, "source_rank": judged.retrieval.rank},
         )

@@ -30,12 +30,17 @@ class Judged(NamedTuple):
     @property
     def passage(self) -> str:
         """Return what the question is judged and answered on."""
-        return "\n\n".join(context.passage for context in self.contexts)
+        return passage_of(self.contexts)
 
     @property
     def relevant(self) -> tuple[tuple[str, ...], ...]:
         """Return the ids of the chunks that are needed, each a group of its own."""
         return groups_of(self.contexts)
+
+
+def passage_of(contexts: tuple[Context, ...]) -> str:
+    """Return the passages of contexts as one text."""
+    return "\n\n".join(context.passage for context in contexts)
 
 
 def groups_of(contexts: tuple[Context, ...]) -> tuple[tuple[str, ...], ...]:
@@ -54,11 +59,16 @@ class JudgeAndMend(dspy.Module):
         self.feedback = tools.predictor("feedback")
         self.rewrite = tools.predictor("rewrite")
 
-    def forward(self, trail: Trail, number: int, focus: Focus, question: str) -> Judged:
-        """Judge a question about the contexts of an attempt."""
-        question = question or "-"
-        passage = "\n\n".join(context.passage for context in trail.contexts)
-        decision = self.tools.decide("judge", self.judge, passage=passage, question=question)
+    def decide(self, question: str, contexts: tuple[Context, ...]) -> Decision:
+        """Let the critic decide on a question about some chunks."""
+        return self.tools.decide("judge", self.judge, passage=passage_of(contexts), question=question)
+
+    def forward(
+        self, trail: Trail, number: int, focus: Focus, question: str, contexts: tuple[Context, ...] = ()
+    ) -> Judged:
+        """Judge a question about the contexts of an attempt, or some of them."""
+        question, contexts = question or "-", contexts or trail.contexts
+        decision = self.decide(question, contexts)
         trail.say(
             "judge",
             number,
@@ -67,8 +77,8 @@ class JudgeAndMend(dspy.Module):
             good=decision.good,
             reason=None if decision.good else f"not {decision.weakest}",
         )
-        retrieval = self.tools.retriever.rank(question, groups_of(trail.contexts))
-        return Judged(number, focus, question, trail.contexts, decision, retrieval)
+        retrieval = self.tools.retriever.rank(question, groups_of(contexts))
+        return Judged(number, focus, question, contexts, decision, retrieval)
 
     def mend(self, trail: Trail, refused: Judged) -> Judged:
         """Rewrite a refused question with feedback, a bounded number of rounds, unless it is too far from good."""
@@ -85,7 +95,7 @@ class JudgeAndMend(dspy.Module):
             trail.say("rewrite", judged.number, {"feedback": advice, "question": question})
             if question == judged.question:
                 break
-            judged = self(trail, judged.number, judged.focus, question)
+            judged = self(trail, judged.number, judged.focus, question, judged.contexts)
             if judged.decision.good:
                 break
         return judged

@@ -1,26 +1,78 @@
-"""Stage ``round trip``: a question must find its own chunks again by search."""
+"""Stage ``round trip``: a question must find its own chunks again by search, or others that do just as well."""
+
+from typing import NamedTuple
 
 import dspy
 
-from programs.stages.judge_and_mend import Judged
+from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.text import has_words, plain
 from programs.tools import Tools
 from programs.trail import Trail
+from programs.types import Context, Hit, Retrieval
+
+# Set by hand; no labels of chunks that do just as well exist.
+_LOOKED_AT = 10  # of the chunks that a search finds first
+_LESS_LIKELY = 0.02  # so much less answerable may a question be from a chunk that does just as well
+
+
+class Placed(NamedTuple):
+    """Where a question finds its chunks: groups of ids, any one of a group will do, and the round trip."""
+
+    relevant: tuple[tuple[str, ...], ...]
+    retrieval: Retrieval
 
 
 class RoundTrip(dspy.Module):
-    """Refuse questions that find their chunks too late."""
+    """Refuse questions that find their chunks too late.
 
-    def __init__(self, tools: Tools, max_rank: int) -> None:
+    Another chunk does just as well as one of the question's own if it holds all words of question and answer that the
+    own chunk alone has, and the critic finds the question as answerable with it.
+    """
+
+    def __init__(self, tools: Tools, judging: JudgeAndMend, max_rank: int) -> None:
         """Accept ranks up to ``max_rank``; 0 records ranks and refuses none."""
         super().__init__()
         self.tools = tools
+        self.judging = judging
         self.max_rank = max_rank
 
-    def forward(self, trail: Trail, judged: Judged) -> bool:
-        """Say whether a question finds all its chunks."""
-        rank = judged.retrieval.rank
+    def forward(self, trail: Trail, judged: Judged) -> Placed | None:
+        """Return where a question finds its chunks, None if it does not find them early enough."""
+        found = self._found(trail, judged)
+        rank = found.retrieval.rank
         if not self.max_rank or (rank is not None and rank <= self.max_rank):
-            return True
+            return found
         place = "not found" if rank is None else f"too far: rank {rank}"
         trail.refuse("retrieval", f"source chunk {place}", question=judged.question)
-        return False
+        return None
+
+    def _found(self, trail: Trail, judged: Judged) -> Placed:
+        own = {context.chunk.chunk_id for context in judged.contexts}
+        hits = self.tools.retriever.search(judged.question, _LOOKED_AT)
+        others = [hit for hit in hits if hit.chunk_id not in own]
+        groups = tuple(
+            (context.chunk.chunk_id, *(hit.chunk_id for hit in others if self._does_as_well(hit, context, judged)))
+            for context in judged.contexts
+        )
+        if all(len(group) == 1 for group in groups):
+            return Placed(groups, judged.retrieval)
+        retrieval = self.tools.retriever.rank(judged.question, groups)
+        said = {"groups": groups, "rank": retrieval.rank, "rank without": judged.retrieval.rank}
+        trail.say("alternatives", judged.number, said)
+        return Placed(groups, retrieval)
+
+    def _does_as_well(self, hit: Hit, context: Context, judged: Judged) -> bool:
+        language, passage = self.tools.languages[context.language], plain(hit.text)
+        answer = judged.focus.answer
+        if has_words(context.passage, answer) and not has_words(passage, answer):
+            return False
+        others = tuple(other for other in judged.contexts if other is not context)
+        elsewhere = {word for other in others for word in language.content_words(other.passage)}
+        asked = set(language.content_words(f"{judged.question} {answer}")) - elsewhere
+        own = asked & set(language.content_words(context.passage))
+        if not own or not own <= set(language.content_words(passage)):
+            return False
+        instead = context.model_copy(update={"passage": passage})
+        decision = self.judging.decide(judged.question, (*others, instead))
+        least = judged.decision.probabilities["answerable"] - _LESS_LIKELY
+        return decision.good and decision.probabilities["answerable"] >= least

@@ -1,4 +1,4 @@
-"""The step ``multi_context``: asks a question that takes the facts of several chunks."""
+"""The step ``multi_context``: asks a question that compares the facts of several chunks."""
 
 from programs.steps.base import Step
 from signatures import ComposeQuestion

@@ -7,6 +7,7 @@ import dspy
 from dspy.lm15 import Message, Request, Response, Usage
 
 from groundset.runtime.adapter import PlainTextAdapter
+from programs.facts import rare_names
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.reading import read_chunk
@@ -15,7 +16,7 @@ from programs.recipes.base import Material, Past
 from programs.steps import STEPS
 from programs.tools import Tools
 from programs.trail import Trail
-from programs.types import Attempt, Chunk, Context, Hit, Outcome, Parse, Program, Retrieval, StepRecord
+from programs.types import Attempt, Chunk, Context, Focus, Hit, Outcome, Parse, Program, Retrieval, StepRecord
 
 TEXT = (
     "The Henn Lady carries 36 cars and was built at the Lodrin yard in 2004. "
@@ -25,7 +26,10 @@ TEXT = (
 GOOD = "On what date did the Henn Lady strike the Grey Widow?"
 WRITING = {
     "List three": "keyphrases",
+    "Write one question that compares": "multi_context",
     "Write one question": "question",
+    "Write a phrase that stands": "describe",
+    "Split the question": "split",
     "Say in one or two": "reasoning",
     "Rewrite the question so": "conditional",
     "Say the question": "compress",
@@ -33,6 +37,9 @@ WRITING = {
     "Rewrite the question as": "rewrite",
     "Answer the question": "answer",
 }
+# Two facts that share a name: the second one tells of who is named in the first one.
+FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")
+BROCK = ("Anna Brock grew up in Sandgate and studied navigation.", "Sandgate")
 Script = Mapping[str, str | Sequence[str]]
 Bad = Callable[[str, dict[str, Any]], bool]
 
@@ -43,6 +50,20 @@ def nothing_is_bad(name: str, inputs: dict[str, Any]) -> bool:
 
 def chunk_of(text: str = TEXT, name: str = "ferry-0001", doc_id: str = "ferry", title: str = "Henn ferry") -> Chunk:
     return Chunk(chunk_id=name, doc_id=doc_id, path="ferry.md", title=title, start=0, end=len(text), text=text)
+
+
+def context_of(name: str, *facts: tuple[str, str], language: str = "en", topic: str = "", doc_id: str = "") -> Context:
+    """Return a chunk of some sentences, each with an answer to ask about; every chunk is a document of its own."""
+    text = " ".join(sentence for sentence, _ in facts)
+    foci = tuple(Focus(sentence=sentence, answer=answer) for sentence, answer in facts)
+    chunk = chunk_of(text, name, doc_id or name, topic or name)
+    return Context(chunk=chunk, passage=text, topic=chunk.topic, language=language, foci=foci)
+
+
+def with_names(*contexts: Context) -> tuple[Context, ...]:
+    """Return contexts with the names that few of them share."""
+    names = rare_names(contexts, languages_with(None))
+    return tuple(each.model_copy(update={"names": names[each.chunk.chunk_id]}) for each in contexts)
 
 
 class ScriptedEngine:
@@ -114,6 +135,24 @@ class FixedRetriever:
         return Retrieval(rank=rank, retrieved_id="x", retrieved_content="", score=1 if rank == 1 else 0)
 
 
+class ListRetriever:
+    """Finds the same chunks for every question, in this order."""
+
+    def __init__(self, *chunks: Chunk) -> None:
+        self._hits = [Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=0.5) for chunk in chunks]
+
+    def search(self, query: str, limit: int) -> list[Hit]:
+        return self._hits[:limit]
+
+    def rank(self, query: str, relevant: Sequence[Sequence[str]]) -> Retrieval:
+        ids = [hit.chunk_id for hit in self._hits]
+        found = [min((ids.index(name) + 1 for name in group if name in ids), default=None) for group in relevant]
+        ranks = [rank for rank in found if rank is not None]
+        rank = max(ranks) if len(ranks) == len(found) else None
+        first = 1 if any(ids[0] in group for group in relevant) else 0
+        return Retrieval(rank=rank, retrieved_id=ids[0], retrieved_content=self._hits[0].text, score=first)
+
+
 class Parsing:
     """Reads every sentence as the same one; no language at all without it."""
 
@@ -139,6 +178,16 @@ def tools_of(*, bad: Bad = nothing_is_bad, rank: int | None = 1, parse: Parse | 
     return Tools(languages=languages_with(parse), **told)
 
 
+def material_of(contexts: Sequence[Context], near: Mapping[str, Mapping[str, float]] | None = None) -> Material:
+    """Return what an agenda is made from; ``near`` holds the similarities of the chunks near a chunk."""
+
+    def hits(chunk_id: str, limit: int) -> list[Hit]:
+        found = (near or {}).get(chunk_id, {}).items()
+        return [Hit(chunk_id=name, text="", similarity=similarity) for name, similarity in found][:limit]
+
+    return Material(contexts, hits, languages_with(None))
+
+
 def offers_of(
     recipe: str,
     contexts: Sequence[Context],
@@ -150,7 +199,7 @@ def offers_of(
 ) -> Mapping[str, tuple[Context, ...]]:
     """Return what the agenda of a recipe offers of the first of some contexts."""
     row = RECIPES[recipe]
-    agenda = row.agenda(Material(contexts, lambda chunk_id, limit: []), row.options(**options), size)
+    agenda = row.agenda(material_of(contexts), row.options(**options), size)
     return agenda.offers(contexts[0].chunk.chunk_id, round, past)
 
 

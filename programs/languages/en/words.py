@@ -66,6 +66,8 @@ WORDS = Language(
     disclaiming=re.compile(r"\b(?:liab|warrant|responsib|permission|reserved|informational|constitute)", re.IGNORECASE),
     definite_start=re.compile("The [a-zß-ÿ]"),
     address=whole_words("I|we|my|our|me|us|you|your", as_written=True),
+    compares_times="which was earlier",
+    compares_amounts="which is more",
     condition_clause=(
         "if|when|while|after|before|because|since|although|though|unless|until|once|during|following|despite|"
         "as soon as|where|provided that|in case"

@@ -45,6 +45,12 @@ class TestMarkdown:
 
 
 class TestPlain:
+    @pytest.mark.parametrize("link", ["Jump to content", "Skip to main content", "Zum Inhalt springen"])
+    def test_a_link_past_page_furniture_is_no_title(self, link: str) -> None:
+        parsed = parse_plain(f"{link}\n\nHenn ferry\n\n{PROSE}\n")
+        assert parsed.title == "Henn ferry"
+        assert link in parsed.text
+
     def test_title_and_marked_headings(self) -> None:
         text = f"A title\n=======\n\n{PROSE}\n\nPart one\n--------\n\n{PROSE}\n\nPart two\n--------\n\nDetail\n~~~~~~\n"
         parsed = parse_plain(text)

@@ -121,6 +121,30 @@ def test_decisions_are_kept_in_order(tmp_path):
         assert store.attempts.step_counts() == {"judge": 2}
 
 
+def answered_by(name: str, *others: str, rank: int | None, source_rank: int | None) -> Sample:
+    """Return a sample that these chunks answer too, which was found at a rank, and its own chunk at another."""
+    found = sample(name).retrieval.model_copy(update={"rank": rank})
+    told = {"retrieval_gt": (("d-0", *others),), "retrieval": found, "metadata": {"source_rank": source_rank}}
+    return sample(name).model_copy(update=told)
+
+
+@pytest.mark.parametrize(
+    ("samples", "counts"),
+    [
+        ([], (0, 0)),
+        ([answered_by("a", rank=1, source_rank=1)], (0, 0)),
+        ([answered_by("a", "d-1", rank=2, source_rank=2), answered_by("b", rank=1, source_rank=1)], (1, 0)),
+        ([answered_by("a", "d-1", rank=2, source_rank=3), answered_by("b", "d-1", rank=1, source_rank=None)], (2, 2)),
+    ],
+)
+def test_it_is_known_how_often_another_chunk_does_as_well(tmp_path, samples, counts):
+    with create(tmp_path / "run") as store:
+        for number, each in enumerate(samples):
+            store.attempts.begin(attempt(number))
+            store.results.decide(number, Verdict("simple", False), each, VECTORS[number], [])
+        assert store.results.alternative_counts() == dict(zip(("samples", "rank_changed"), counts, strict=True))
+
+
 def test_a_decision_is_stored_whole_or_not_at_all(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):

@@ -9,6 +9,7 @@ from scripted_program import (
     chunk_of,
     languages_with,
     make_attempt,
+    material_of,
     offers_of,
     reasons,
     tools_of,
@@ -16,7 +17,7 @@ from scripted_program import (
 
 from programs.reading import read_chunk
 from programs.recipes import RECIPES
-from programs.recipes.base import Material, Past
+from programs.recipes.base import Past
 from programs.recipes.roundtrip import RoundTripOptions
 from programs.types import Attempt, StepRecord
 
@@ -25,7 +26,7 @@ LAST = 2
 
 
 def agenda_of(*contexts, **options):
-    return ROUNDTRIP.agenda(Material(contexts, lambda chunk_id, limit: []), RoundTripOptions(**options), 0)
+    return ROUNDTRIP.agenda(material_of(contexts), RoundTripOptions(**options), 0)
 
 
 def make(script, demos, *, round=0, attempt=None, candidates=1, **tools):

@@ -13,6 +13,7 @@ from scripted_program import (
     chunk_of,
     languages_with,
     make_attempt,
+    material_of,
     offers_of,
     reasons,
     tools_of,
@@ -20,7 +21,7 @@ from scripted_program import (
 
 from programs.reading import read_chunk
 from programs.recipes import RECIPES
-from programs.recipes.base import Material, Past
+from programs.recipes.base import Past
 from programs.recipes.single import SingleOptions, split_documents
 
 SINGLE = RECIPES["single"]
@@ -71,7 +72,7 @@ def test_the_split_of_its_document_is_in_every_row(demos):
         for place in range(3)
         for document in range(10)
     ]
-    agenda = SINGLE.agenda(Material(contexts, lambda chunk_id, limit: []), SingleOptions(splits=SPLITS), 20)
+    agenda = SINGLE.agenda(material_of(contexts), SingleOptions(splits=SPLITS), 20)
     offered = [agenda.offers(key, 0, ())["simple"][0] for key in agenda.keys]
     of_document = {}
     for context in offered:

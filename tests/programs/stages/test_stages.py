@@ -192,7 +192,8 @@ def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: R
 )
 def test_a_question_must_find_its_chunk(rank: int | None, max_rank: int, reason: str | None) -> None:
     tools, trail = tools_of(rank=rank), trail_on(FIRST)
-    assert RoundTrip(tools, max_rank)(trail, judged(trail, tools=tools)) is (reason is None)
+    found = RoundTrip(tools, JudgeAndMend(tools), max_rank)(trail, judged(trail, tools=tools))
+    assert (found is None) is (reason is not None)
     assert rejects(trail) == ([] if reason is None else [("retrieval", reason)])
 
 
@@ -206,15 +207,17 @@ def test_an_answer_comes_with_the_probability_that_it_is_supported(demos: Demos,
 def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, run: Run) -> None:
     critics = dict.fromkeys(STEPS, ScriptedCritic()) | {"grounding": ScriptedCritic(lambda *_: True, low=0.6)}
     tools, trail = tools_of(demos=demos, critics=critics), trail_on(FIRST, SECOND)
-    draft, _ = run(lambda: Finish(tools, 5)(trail, judged(trail), "reasoning"), {})
-    assert (draft.evolution, draft.probability, draft.metadata) == ("reasoning", 0.6, {"focus": STRUCK.sentence})
+    draft, _ = run(lambda: Finish(tools, JudgeAndMend(tools), 5)(trail, judged(trail), "reasoning"), {})
+    assert (draft.evolution, draft.probability) == ("reasoning", 0.6)
+    assert draft.metadata == {"focus": STRUCK.sentence, "source_rank": 1}
     assert [chunk.chunk_id for chunk in draft.contexts] == ["ferry-0001", "town-0001"]
     assert draft.relevant == (("ferry-0001",), ("town-0001",))
 
 
 def test_where_the_best_question_fails_a_check_the_next_one_is_the_seed(demos: Demos, run: Run) -> None:
     tools, trail = tools_of(demos=demos), trail_on(FIRST)
-    seed = Seed(tools, JudgeAndMend(tools), Finish(tools, 5), candidates=2)
+    judging = JudgeAndMend(tools)
+    seed = Seed(tools, judging, Finish(tools, judging, 5), candidates=2)
     script = {"question": [BUILT, GOOD], "answer": ["not stated", "22 February 2009"]}
     (asked, draft), engine = run(lambda: seed(trail, FOCI), script)
     assert (asked.number, draft.question) == (1, GOOD)

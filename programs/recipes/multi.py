@@ -1,0 +1,141 @@
+"""Recipe ``multi``: questions that need several chunks.
+
+seed chunk → its nearest good chunks → facts that share a name or can be compared
+contexts → compose, several times → split what asks two things → judge ⇄ mend → need → round trip of each chunk
+         → answer → draft
+"""
+
+from collections.abc import Mapping
+
+import dspy
+from pydantic import Field, model_validator
+
+from programs.facts import Together, facts_together
+from programs.recipes.base import Agenda, Material, Options, Recipe
+from programs.recipes.near import NearChunks
+from programs.stages.compose import Compose
+from programs.stages.contexts import Contexts
+from programs.stages.finish import Finish
+from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.need import Need
+from programs.stages.split import Split, about
+from programs.steps.question import tidy_question
+from programs.steps.split import asks_twice
+from programs.tools import Tools
+from programs.trail import Trail
+from programs.types import Attempt, Context, Draft, Observer, Outcome
+
+MULTI, SIMPLE = "multi_context", "simple"
+_TEMPERATURE = 0.7  # of every draw but the first about the same facts
+
+
+class MultiOptions(Options):
+    """The options of ``multi``."""
+
+    min_chunks: int = Field(default=2, ge=2, le=5, description="Fewest chunks that a question needs.")
+    max_chunks: int = Field(default=3, ge=2, le=5, description="Most chunks that a question needs.")
+    near: int = Field(default=10, ge=1, description="Look at this many nearest chunks of a chunk.")
+    similarity: float = Field(
+        default=0.5, ge=-1, le=1, description="Least cosine similarity of chunks that go together."
+    )
+    across_documents: bool = Field(default=False, description="Take every chunk from another document.")
+    draws: int = Field(default=4, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
+    singles: bool = Field(
+        default=False, description="Keep the questions about one chunk that a question about two things is split into."
+    )
+    max_rank: int = Field(
+        default=5, ge=0, description="A question must find all its chunks at this rank or better, 0 only records it."
+    )
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "MultiOptions":
+        if self.max_chunks < self.min_chunks:
+            raise ValueError(f"max-chunks ({self.max_chunks}) is less than min-chunks ({self.min_chunks})")
+        return self
+
+
+class Multi(dspy.Module):
+    """Make one question of several chunks, each of which it needs."""
+
+    def __init__(self, tools: Tools, options: MultiOptions) -> None:
+        """Compose the stages."""
+        super().__init__()
+        self.tools = tools
+        self.options = options
+        self.contexts = Contexts(tools)
+        self.compose = Compose(tools)
+        self.judging = JudgeAndMend(tools)
+        self.split = Split(tools, self.judging)
+        self.need = Need(tools, self.judging)
+        self.finish = Finish(tools, self.judging, options.max_rank)
+
+    def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
+        """Run every stage on one attempt."""
+        trail = Trail(attempt, observer)
+        if not self.contexts(trail):
+            return trail.outcome(exhausted=True)
+        found = facts_together(attempt.contexts, self.tools.languages)
+        judged: list[Judged] = []
+        for number in range(self.options.draws if found else 0):
+            judged += self._draw(trail, number, found)
+        judged.sort(key=lambda each: (-len(each.contexts), -each.decision.probability, each.number))
+        draft: Draft | None = None
+        for each in judged:
+            self.judging.refuse(trail, each)
+            if each.decision.good and draft is None:
+                draft = self._finish(trail, each)
+        return trail.outcome(draft, exhausted=True)
+
+    def _draw(self, trail: Trail, number: int, found: list[Together]) -> list[Judged]:
+        """Write a question about some of the facts, and judge it, or what it is split into."""
+        again, place = divmod(number, len(found))
+        facts = found[place]
+        sampling = {"temperature": _TEMPERATURE, "seed": trail.attempt.seed + number} if again else None
+        question = self.compose(trail, number, facts, sampling)
+        if question is None:
+            return []
+        if asks_twice(question, self.tools.languages[trail.language]):
+            return list(self.split(trail, number, facts, question))
+        judged = self.judging(trail, number, about(facts), tidy_question(question), facts.contexts)
+        return [judged if judged.decision.good else self.judging.mend(trail, judged)]
+
+    def _finish(self, trail: Trail, judged: Judged) -> Draft | None:
+        """Return the draft of a good question that needs all its chunks, or of one about a single chunk if wanted."""
+        if len(judged.contexts) < self.options.min_chunks:
+            if not self.options.singles:
+                trail.refuse("split", "it needs one chunk only", question=judged.question)
+                return None
+            draft: Draft | None = self.finish(trail, judged, SIMPLE)
+            return draft
+        draft = self.finish(trail, judged, MULTI) if self.need(trail, judged) else None
+        return draft
+
+
+def _shares(size: int, options: MultiOptions) -> Mapping[str, int]:
+    return {MULTI: size}
+
+
+def _agenda(material: Material, options: MultiOptions, size: int) -> Agenda:
+    def go_together(contexts: tuple[Context, ...]) -> bool:
+        return bool(facts_together(contexts, material.languages))
+
+    return NearChunks(
+        material,
+        MULTI,
+        go_together,
+        seeds=5 * size,
+        chunks=(options.min_chunks, options.max_chunks),
+        near=options.near,
+        similarity=options.similarity,
+        across_documents=options.across_documents,
+    )
+
+
+RECIPE = Recipe(
+    name="multi",
+    about="Questions that need several chunks: one thing described by another, or two things compared.",
+    options=MultiOptions,
+    program=Multi,
+    shares=_shares,
+    agenda=_agenda,
+)

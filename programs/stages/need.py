@@ -1,0 +1,49 @@
+"""Stage ``need``: is every chunk of a question needed to answer it?"""
+
+import dspy
+
+from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.tools import Tools
+from programs.trail import Trail
+from programs.types import Context
+
+# Set by hand: in three composed questions about data/samples that need both chunks it fell by 0.31 to 0.67.
+_LEAST_FALL = 0.05  # of the probability that the question can be answered, when a chunk is left out
+
+
+class Need(dspy.Module):
+    """Refuse a question that some of its chunks would do for.
+
+    Whether it can be answered must become less likely when a chunk is left out, and question and answer must hold
+    words that only this chunk has.
+    """
+
+    def __init__(self, tools: Tools, judging: JudgeAndMend) -> None:
+        """Take the critic of questions."""
+        super().__init__()
+        self.tools = tools
+        self.judging = judging
+
+    def forward(self, trail: Trail, judged: Judged) -> bool:
+        """Say whether every chunk is needed."""
+        whole = judged.decision.probabilities["answerable"]
+        told, unneeded = {}, []
+        for context in judged.contexts:
+            others = tuple(other for other in judged.contexts if other is not context)
+            fall = whole - self.judging.decide(judged.question, others).probabilities["answerable"]
+            own = self._own_words(judged, context, others)
+            told[context.chunk.chunk_id] = {"fall": round(fall, 4), "own words": own}
+            if fall < _LEAST_FALL or not own:
+                unneeded.append(context)
+        reason = f"{len(unneeded)} of {len(judged.contexts)} chunks are not needed" if unneeded else None
+        trail.say("needed", judged.number, told, good=reason is None, reason=reason)
+        if reason:
+            trail.refuse("needed", reason, question=judged.question, context=unneeded[0])
+        return reason is None
+
+    def _own_words(self, judged: Judged, context: Context, others: tuple[Context, ...]) -> list[str]:
+        language = self.tools.languages[context.language]
+        elsewhere = {word for other in others for word in language.content_words(other.passage)}
+        own = set(language.content_words(context.passage)) - elsewhere
+        asked = language.content_words(f"{judged.question} {judged.focus.answer}")
+        return sorted(own.intersection(asked))

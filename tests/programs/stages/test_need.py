@@ -1,0 +1,59 @@
+"""The stage ``need``: every chunk of a question must be needed to answer it."""
+
+from typing import Any
+
+import pytest
+from scripted_program import BROCK, FOUNDED, ScriptedCritic, context_of, tools_of, trail_of
+
+from programs.stages.judge_and_mend import JudgeAndMend
+from programs.stages.need import Need
+from programs.trail import Trail
+from programs.types import Attempt
+
+YARD, PERSON = context_of("yard", FOUNDED), context_of("brock", BROCK)
+QUESTION = "In which year did the shipwright who grew up in Sandgate found the Lodrin yard?"
+
+
+def need(*missed: Any, question: str = QUESTION, low: float = 0.4) -> tuple[bool, Trail]:
+    """Return whether a question is found to need both chunks, where it can hardly be answered without some."""
+
+    def bad(name: str, inputs: dict[str, Any]) -> bool:
+        return name == "answerable" and any(context.passage not in inputs["passage"] for context in missed)
+
+    tools = tools_of(critics={"judge": ScriptedCritic(bad, low)})
+    judging = JudgeAndMend(tools)
+    trail, _ = trail_of(Attempt(number=0, contexts=(YARD, PERSON), wanted="multi_context"))
+    return Need(tools, judging)(trail, judging(trail, 0, YARD.foci[0], question)), trail
+
+
+def test_a_question_that_cannot_do_without_any_chunk_passes() -> None:
+    needed, trail = need(YARD, PERSON)
+    assert needed
+    assert not trail.outcome().rejects
+    said = trail.of(0)[-1]
+    assert (said.step, said.verdict) == ("needed", "good")
+    assert {name: told["fall"] for name, told in said.output.items()} == {"yard": 0.5, "brock": 0.5}
+    assert "lodrin" in said.output["yard"]["own words"]
+    assert "sandgat" in said.output["brock"]["own words"]
+
+
+@pytest.mark.parametrize(
+    ("missed", "low", "reason"),
+    [
+        ([YARD], 0.4, "1 of 2 chunks are not needed"),  # as likely to be answered without the other one
+        ([], 0.4, "2 of 2 chunks are not needed"),
+        ([YARD, PERSON], 0.87, "2 of 2 chunks are not needed"),  # falls too little
+    ],
+)
+def test_a_chunk_must_make_the_answer_more_likely(missed: Any, low: float, reason: str) -> None:
+    needed, trail = need(*missed, low=low)
+    assert not needed
+    assert [(reject.step, reject.reason) for reject in trail.outcome().rejects] == [("needed", reason)]
+    assert trail.of(0)[-1].reason == reason
+
+
+def test_question_and_answer_must_draw_on_each_chunk() -> None:
+    needed, trail = need(YARD, PERSON, question="In which year was the Lodrin yard founded by Anna Brock?")
+    assert not needed
+    assert trail.of(0)[-1].output["brock"] == {"fall": 0.5, "own words": []}
+    assert [reject.chunk_id for reject in trail.outcome().rejects] == ["brock"]

@@ -1,0 +1,115 @@
+"""The stage ``round trip``: a question must find each of its chunks, or others that do just as well."""
+
+from typing import Any
+
+import pytest
+from scripted_program import (
+    BROCK,
+    FOUNDED,
+    ListRetriever,
+    ScriptedCritic,
+    chunk_of,
+    context_of,
+    nothing_is_bad,
+    tools_of,
+    trail_of,
+)
+
+from programs.stages.judge_and_mend import JudgeAndMend
+from programs.stages.round_trip import Placed, RoundTrip
+from programs.trail import Trail
+from programs.types import Attempt, Chunk, Context
+
+YARD, PERSON = context_of("yard", FOUNDED), context_of("brock", BROCK)
+ASKED = "In which year was the Lodrin yard founded?"
+BRIDGE = "In which year did the shipwright who grew up in Sandgate found the Lodrin yard?"
+TWIN = chunk_of("In **1911** came the year when the shipwright's yard at Lodrin was founded.", "twin")
+LACKING = chunk_of("The Lodrin yard was founded by a shipwright in the year of the storm.", "lacking")
+OTHER = chunk_of("Of 1911 the books say that prices of butter rose.", "other")
+
+
+def round_trip(
+    question: str,
+    contexts: tuple[Context, ...],
+    *hits: Chunk,
+    bad: Any = nothing_is_bad,
+    max_rank: int = 5,
+    **told: Any,
+) -> tuple[Placed | None, Trail]:
+    critic = ScriptedCritic(bad, **told)
+    tools = tools_of(critics={"judge": critic}, retriever=ListRetriever(*hits))
+    judging = JudgeAndMend(tools)
+    trail, _ = trail_of(Attempt(number=0, contexts=contexts, wanted="simple"))
+    judged = judging(trail, 0, YARD.foci[0], question)
+    return RoundTrip(tools, judging, max_rank)(trail, judged), trail
+
+
+def test_another_chunk_that_does_as_well_joins_the_group_and_its_rank_counts() -> None:
+    found, trail = round_trip(ASKED, (YARD,), TWIN, OTHER, YARD.chunk, max_rank=1)
+    assert found is not None
+    assert found.relevant == (("yard", "twin"),)
+    assert (found.retrieval.rank, found.retrieval.score) == (1, 1)
+    said = trail.of(0)[-1]
+    assert (said.step, said.output["rank"], said.output["rank without"]) == ("alternatives", 1, 3)
+
+
+@pytest.mark.parametrize("hit", [LACKING, OTHER])
+def test_a_chunk_that_lacks_the_answer_or_what_is_asked_does_not(hit: Chunk) -> None:
+    found, trail = round_trip(ASKED, (YARD,), hit, YARD.chunk)
+    assert found is not None
+    assert (found.relevant, found.retrieval.rank) == ((("yard",),), 2)
+    assert "alternatives" not in [record.step for record in trail.of(0)]
+
+
+def test_a_chunk_that_the_critic_refuses_does_not() -> None:
+    def refuses(fault: str) -> Any:
+        return lambda name, inputs: name == fault and "came the year" in inputs["passage"]
+
+    for fault, low in (("answerable", 0.4), ("clear", 0.4), ("answerable", 0.87)):
+        found, _ = round_trip(ASKED, (YARD,), TWIN, YARD.chunk, bad=refuses(fault), low=low)
+        assert found is not None
+        assert (found.relevant, found.retrieval.rank) == ((("yard",),), 2)
+
+
+def test_the_critic_sees_the_other_chunk_in_the_place_of_the_own_one() -> None:
+    critic = ScriptedCritic()
+    tools = tools_of(critics={"judge": critic}, retriever=ListRetriever(TWIN))
+    judging = JudgeAndMend(tools)
+    trail, _ = trail_of(Attempt(number=0, contexts=(PERSON, YARD), wanted="multi_context"))
+    RoundTrip(tools, judging, 5)(trail, judging(trail, 0, YARD.foci[0], BRIDGE))
+    assert [asked["passage"] for asked in critic.asked] == [
+        f"{BROCK[0]}\n\n{FOUNDED[0]}",
+        f"{BROCK[0]}\n\n{TWIN.text.replace('*', '')}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hits", "groups", "rank"),
+    [
+        ((YARD.chunk, OTHER, PERSON.chunk), (("brock",), ("yard",)), 3),
+        ((TWIN, PERSON.chunk, OTHER, YARD.chunk), (("brock",), ("yard", "twin")), 2),
+        ((PERSON.chunk, OTHER, TWIN), (("brock",), ("yard", "twin")), 3),
+    ],
+)
+def test_of_several_chunks_each_group_must_be_found(hits: Any, groups: Any, rank: int) -> None:
+    found, _ = round_trip(BRIDGE, (PERSON, YARD), *hits)
+    assert found is not None
+    assert (found.relevant, found.retrieval.rank) == (groups, rank)
+
+
+def test_a_group_that_is_not_found_early_enough_refuses_the_question() -> None:
+    for hits, reason in (
+        ((YARD.chunk, TWIN), "source chunk not found"),
+        ((YARD.chunk, OTHER, PERSON.chunk), "source chunk too far: rank 3"),
+    ):
+        found, trail = round_trip(BRIDGE, (PERSON, YARD), *hits, max_rank=2)
+        assert found is None
+        assert [(reject.step, reject.reason) for reject in trail.outcome().rejects] == [("retrieval", reason)]
+        recorded, _ = round_trip(BRIDGE, (PERSON, YARD), *hits, max_rank=0)
+        assert recorded is not None
+
+
+def test_where_a_question_has_no_word_of_its_chunk_nothing_is_known_to_do_as_well() -> None:
+    found, _ = round_trip(ASKED, (YARD, PERSON), YARD.chunk, PERSON.chunk, OTHER)
+    assert found is not None
+    assert found.relevant == (("yard",), ("brock",))

@@ -137,7 +137,7 @@ class _Bench:
             cut = cut_documents(
                 documents,
                 options,
-                embed=own.encode if own else None,
+                embed=own.encode_corpus if own else None,
                 tokenizer=own.tokenizer.backend_tokenizer if own and options.chunker == "token" else None,
             )
             if not cut.chunks:

@@ -43,6 +43,7 @@ class Embedder:
         self.sha256 = sha256
         self.tokenizer: Any = model.tokenizer
         self._model = model
+        self._copies: list[Any] = []
         self._threads = threads
         self._lock = threading.Lock()  # a fast tokenizer refuses two threads at once
         self.dimension = self._encode(["dimension"], 1).shape[1]
@@ -89,7 +90,8 @@ class Embedder:
     def _twins(self, count: int) -> list[Any]:
         """Return the model and copies of it that share its weights; a fast tokenizer refuses two threads at once."""
         shared = {id(tensor): tensor for tensor in (*self._model.parameters(), *self._model.buffers())}
-        return [self._model, *(copy.deepcopy(self._model, dict(shared)) for _ in range(count - 1))]
+        self._copies += [copy.deepcopy(self._model, dict(shared)) for _ in range(count - 1 - len(self._copies))]
+        return [self._model, *self._copies[: count - 1]]
 
     def _encode(self, texts: list[str], batch_size: int) -> NDArray[np.float32]:
         with self._lock, _torch_threads(self._threads):

@@ -125,7 +125,7 @@ def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: 
     corpus = build_corpus(
         config.sources,
         config.corpus_options(),
-        embed=embedder.encode,
+        embed=embedder.encode_corpus,
         tokenizer=tokenizer,
         on_file=progress.reading if verbose else None,
     )

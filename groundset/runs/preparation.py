@@ -29,7 +29,7 @@ class Embed(Protocol):
     """Embeds many texts; see :meth:`groundset.retrieval.embedder.Embedder.encode_corpus`."""
 
     def __call__(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> Any:
-        """Return a row for each text, and tell after each batch how many are done."""
+        """Return a row for each text, and tell after each batch how many more are done."""
         ...
 
 
@@ -70,13 +70,8 @@ def embed_chunks(store: RunStore, encode_corpus: Embed, phases: Phases, check: C
 
 
 def _told(advance: Callable[[int], None], check: Callable[[], None]) -> Callable[[int], None]:
-    """Return what is told how many are done so far, and says how many more that are."""
-    before = 0
-
-    def told(done: int) -> None:
-        nonlocal before
-        advance(done - before)
-        before = done
+    def told(count: int) -> None:
+        advance(count)
         check()
 
     return told

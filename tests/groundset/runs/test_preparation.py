@@ -50,7 +50,7 @@ class Encoder:
             if not self._left:
                 raise KeyboardInterrupt
             self._left -= 1
-            on_done(min(done + 2, len(texts)))
+            on_done(len(texts[done : done + 2]))
         noise = [hashlib.sha256(f"{text}{beside}".encode()).digest() for text in texts]
         return np.array([np.frombuffer(row, dtype=np.uint8) for row in noise], dtype=np.float32)
 

@@ -65,7 +65,7 @@ def generate(
     ] = None,
     merge: Annotated[int | None, typer.Option(help="Join this many consecutive chunks.", show_default="1")] = None,
     min_length: Annotated[
-        int | None, typer.Option(help="Drop shorter chunks, in characters.", show_default="200")
+        int | None, typer.Option(help="Drop shorter chunks, in characters.", show_default="200; roundtrip: 100")
     ] = None,
     chunks: Annotated[
         Path | None,

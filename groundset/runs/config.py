@@ -32,7 +32,8 @@ class RunConfig(BaseModel):
     """Everything that a run is asked for.
 
     ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. Without
-    ``size`` the recipe says how many samples there are to be. ``options`` are all options of the recipe.
+    ``size`` and ``min_length`` the recipe says how many samples there are to be, and how short chunks may be.
+    ``options`` are all options of the recipe.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,7 +51,7 @@ class RunConfig(BaseModel):
     chunk_size: int | None = Field(default=None, ge=1)
     chunk_overlap: int = Field(default=0, ge=0)
     merge: int = Field(default=1, ge=1)
-    min_length: int = Field(default=200, ge=0)
+    min_length: int | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, lt=2**63)
     workers: int = Field(default=1, ge=1, le=WINDOW)
     vector_store: str = Field(default="faiss", min_length=1)
@@ -88,7 +89,7 @@ class RunConfig(BaseModel):
             chunk_size=self.chunk_size,
             chunk_overlap=self.chunk_overlap,
             merge=self.merge,
-            min_length=self.min_length,
+            min_length=self.row.min_length if self.min_length is None else self.min_length,
         )
 
     def anchored(self) -> "RunConfig":

@@ -20,7 +20,7 @@ Identity = dict[str, Any]
 _NOT_PLAIN = {
     "documents", "chunks",  # by their bytes
     "lm", "embedder", "parser", "compiled",  # by what they turn out to be
-    "chunk_size", "options",  # by what they come to
+    "chunk_size", "min_length", "options",  # by what they come to
     "workers", "vector_store",  # whatever they are, the results are the same
 }  # fmt: skip
 
@@ -42,6 +42,7 @@ def identity_of(config: RunConfig) -> Identity:
         **config.model_dump(mode="json", exclude=_NOT_PLAIN),
         **config.options.compared(),
         "chunk_size": config.corpus_options().size,
+        "min_length": config.corpus_options().min_length,
         "documents": hash_sources(config.sources),
         "program": ModelName(__version__, program_hash(config.recipe, RECIPES))._asdict(),
     }

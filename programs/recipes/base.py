@@ -80,6 +80,7 @@ class Recipe:
         shares: how many samples of each evolution are wanted of a size, the plainest first.
         agenda: what can be asked of a corpus for so many samples.
         size: how many samples are made where nobody says; one for each key of the agenda if it is not set.
+        min_length: shorter chunks are dropped where nobody says otherwise, in characters.
     """
 
     name: str
@@ -89,3 +90,4 @@ class Recipe:
     shares: Callable[[int, Any], Mapping[str, int]]
     agenda: Callable[[Material, Any, int], Agenda]
     size: int | None = 20
+    min_length: int = 200

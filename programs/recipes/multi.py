@@ -26,6 +26,7 @@ from programs.trail import Trail
 from programs.types import Attempt, Context, Draft, Observer, Outcome
 
 MULTI, SIMPLE = "multi_context", "simple"
+_SINGLES = 4  # one sample in so many may be about one chunk
 _TEMPERATURE = 0.7  # of every draw but the first about the same facts
 
 
@@ -41,7 +42,8 @@ class MultiOptions(Options):
     across_documents: bool = Field(default=False, description="Take every chunk from another document.")
     draws: int = Field(default=4, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
     singles: bool = Field(
-        default=False, description="Keep the questions about one chunk that a question about two things is split into."
+        default=False,
+        description="Keep questions about one chunk that others are split into, one in four at most.",
     )
     max_rank: int = Field(
         default=5, ge=0, description="A question must find all its chunks at this rank or better, 0 only records it."
@@ -112,7 +114,8 @@ class Multi(dspy.Module):
 
 
 def _shares(size: int, options: MultiOptions) -> Mapping[str, int]:
-    return {MULTI: size}
+    singles = size // _SINGLES if options.singles else 0
+    return {**({SIMPLE: singles} if singles else {}), MULTI: size - singles}
 
 
 def _agenda(material: Material, options: MultiOptions, size: int) -> Agenda:

@@ -113,4 +113,5 @@ RECIPE = Recipe(
     shares=_shares,
     agenda=_agenda,
     size=None,
+    min_length=100,
 )

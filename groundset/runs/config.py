@@ -135,7 +135,8 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
     try:
         config = RunConfig(**common, options=RECIPES[recipe].options(**others))
     except ValidationError as error:
-        raise InputError("; ".join(_explain(item, options, file) for item in error.errors())) from error
+        whole = "--chunk-overlap" if error.title == RunConfig.__name__ else f"--recipe {recipe}"
+        raise InputError("; ".join(_explain(item, options, file, whole) for item in error.errors())) from error
     if not config.sources:
         raise InputError("no documents were named: give files or folders, or --chunks FILE")
     return config
@@ -185,12 +186,13 @@ def _anchored(options: dict[str, Any], folder: Path) -> dict[str, Any]:
     return options
 
 
-def _explain(error: Any, options: Mapping[str, Any], file: Path | None) -> str:
+def _explain(error: Any, options: Mapping[str, Any], file: Path | None, whole: str) -> str:
+    """Return what is wrong with an option; ``whole`` is what to name where several options do not go together."""
     place = [str(part) for part in error["loc"]]
     reason = _PREFIX.sub("", error["msg"])
     reason = reason[:1].lower() + reason[1:]
     if not place:
-        return f"--chunk-overlap: {reason}"
+        return f"{whole}: {reason}"
     field = place[0]
     value = options.get(field, error["input"])
     if field == "chunker":

@@ -42,6 +42,7 @@ def test_a_mix_may_be_a_table(tmp_path):
         ({"mix": "clever=1"}, r"^--mix clever=1: no evolution is called 'clever'; there are simple, reasoning, cond"),
         ({"recipe": "clever"}, r"^--recipe clever: no such recipe; choose one of evolved, single, "),
         ({"splits": "a=1"}, r"^--splits is an option of the recipe single, not of evolved$"),
+        ({"recipe": "multi", "min_chunks": "4"}, r"^--recipe multi: max-chunks \(3\) is less than min-chunks \(4\)$"),
         ({"recipe": "single", "splits": "a=0.5"}, r"^--splits a=0.5: shares must be above 0 and add up to 1$"),
         ({"mix": "simple=x"}, r"the weight of simple is not a number: 'x'"),
         ({"mix": "simple=1,simple=2"}, r"simple is given twice"),

@@ -25,7 +25,7 @@ class Decider:
     The drafts of an outcome are looked at in their order, and the first that nothing is wrong with is taken. Two steps
     refuse here: ``duplicate``, and ``mix`` for a good question of an evolution of which there are enough. Once every
     chunk has been drawn, a mix that has simple questions gives way to the size: evolutions may be more than these
-    documents and this model can give.
+    documents and this model can give. What was good before that is put off until then, and no reject.
     """
 
     def __init__(self, shares: Mapping[str, int], encode: Encode) -> None:
@@ -48,7 +48,7 @@ class Decider:
 
     def decide(self, attempt: Attempt, outcome: Outcome) -> Settlement:
         """Accept one question of an outcome, or none."""
-        rejects = list(outcome.rejects)
+        rejects, put_off = list(outcome.rejects), False
         for draft in outcome.drafts:
             vector = self._duplicates.vector(draft.question)
             refusal = self._refusal(attempt, draft, vector)
@@ -58,10 +58,13 @@ class Decider:
                 verdict = Verdict(draft.evolution, outcome.exhausted, outcome.asked)
                 return Settlement(verdict, make_sample(attempt, draft), vector, tuple(rejects))
             step, reason = refusal
+            if step == "mix" and self._gives_way:
+                put_off = True
+                continue
             chunk_id = draft.contexts[0].chunk_id
             told = {"probability": draft.probability, "question": draft.question}
             rejects.append(Reject(step=step, reason=reason, chunk_id=chunk_id, **told))
-        return Settlement(Verdict(None, outcome.exhausted, outcome.asked), None, None, tuple(rejects))
+        return Settlement(Verdict(None, outcome.exhausted, outcome.asked, put_off), None, None, tuple(rejects))
 
     def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str] | None:
         gives_way = attempt.round > 0 and self._gives_way

@@ -17,11 +17,15 @@ WINDOW = 8
 
 
 class Verdict(NamedTuple):
-    """What became of an attempt: the evolution that it was accepted as, if any, and what it asked about."""
+    """What became of an attempt: the evolution that it was accepted as, if any, and what it asked about.
+
+    ``put_off`` says that it gave a good question of which there were enough at the time.
+    """
 
     accepted: str | None
     exhausted: bool
     asked: tuple[Focus, ...] = ()
+    put_off: bool = False
 
 
 class _Drawn(NamedTuple):
@@ -97,7 +101,7 @@ class Schedule:
     def _past(self, drawn: _Drawn) -> Past:
         verdict = self._verdicts[drawn.number]
         foci = verdict.asked or tuple(focus for context in drawn.contexts for focus in context.foci)
-        return Past(drawn.wanted, foci, verdict.accepted, verdict.exhausted)
+        return Past(drawn.wanted, foci, verdict.accepted, verdict.exhausted, verdict.put_off)
 
     def _learn(self, horizon: int) -> None:
         while self._known < horizon:

@@ -34,7 +34,7 @@ CREATE TABLE chunks (position INTEGER PRIMARY KEY, chunk_id TEXT UNIQUE NOT NULL
     vector BLOB, reading TEXT, score TEXT);
 CREATE TABLE attempts (number INTEGER PRIMARY KEY, contexts TEXT NOT NULL, wanted TEXT NOT NULL,
     round INTEGER NOT NULL, seed INTEGER NOT NULL, outcome TEXT, decided INTEGER NOT NULL DEFAULT 0,
-    accepted TEXT, exhausted INTEGER, asked TEXT);
+    accepted TEXT, exhausted INTEGER, asked TEXT, put_off INTEGER);
 CREATE TABLE steps (attempt INTEGER NOT NULL, seq INTEGER NOT NULL, step TEXT NOT NULL, candidate INTEGER NOT NULL,
     output TEXT NOT NULL, probability REAL, verdict TEXT, reason TEXT, PRIMARY KEY (attempt, seq)) WITHOUT ROWID;
 CREATE TABLE samples (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, attempt INTEGER NOT NULL,

@@ -97,10 +97,10 @@ class AttemptTable:
 
     def verdicts(self) -> Iterator[tuple[int, Verdict]]:
         """Yield the decided attempts in order."""
-        for number, accepted, exhausted, asked in self._database.each(
-            "SELECT number, accepted, exhausted, asked FROM attempts WHERE decided ORDER BY number"
+        for number, accepted, exhausted, asked, put_off in self._database.each(
+            "SELECT number, accepted, exhausted, asked, put_off FROM attempts WHERE decided ORDER BY number"
         ):
-            yield number, Verdict(accepted, bool(exhausted), _FOCI.validate_json(asked))
+            yield number, Verdict(accepted, bool(exhausted), _FOCI.validate_json(asked), bool(put_off))
 
     def decided(self) -> int:
         """Return how many attempts were decided."""
@@ -145,8 +145,8 @@ class ResultTable:
         with self._database.transaction():
             asked = _FOCI.dump_json(verdict.asked).decode()
             self._database.execute(
-                "UPDATE attempts SET decided = 1, accepted = ?, exhausted = ?, asked = ? WHERE number = ?",
-                (verdict.accepted, verdict.exhausted, asked, number),
+                "UPDATE attempts SET decided = 1, accepted = ?, exhausted = ?, asked = ?, put_off = ? WHERE number = ?",
+                (verdict.accepted, verdict.exhausted, asked, verdict.put_off, number),
             )
             if sample is not None and vector is not None:
                 self._database.execute(

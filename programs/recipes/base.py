@@ -37,12 +37,16 @@ class Material:
 
 
 class Past(NamedTuple):
-    """An earlier attempt on the same contexts: what was wanted, what was asked about, and what came of it."""
+    """An earlier attempt on the same contexts: what was wanted, what was asked about, and what came of it.
+
+    ``put_off`` says that a good question came of it, of which there were enough at the time.
+    """
 
     wanted: str
     foci: tuple[Focus, ...]
     accepted: str | None
     exhausted: bool
+    put_off: bool = False
 
 
 class Agenda(Protocol):

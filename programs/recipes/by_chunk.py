@@ -55,7 +55,7 @@ class ByChunk:
         if (self._once and given) or any(each.exhausted for each in past):
             return {}
         plain = self._kinds[0]
-        asked_plainly = any(each.wanted == plain for each in past)
+        asked_plainly = any(each.wanted == plain and not each.put_off for each in past)
         if round_ == 1 and (given or asked_plainly):
             return {}
         kinds = self._kinds if round_ == 0 or plain != "simple" else (plain,)
@@ -71,6 +71,7 @@ class ByChunk:
 
     def _left(self, context: Context, kind: str, past: Sequence[Past]) -> list[Focus]:
         """Return the easy foci that can carry a kind and were not asked about for it, nor gave a sample."""
-        asked = [focus for each in past if each.accepted or each.wanted == kind for focus in each.foci]
+        done = [each for each in past if each.accepted or (each.wanted == kind and not each.put_off)]
+        asked = [focus for each in done for focus in each.foci]
         found = [context.foci[place] for place in context.grows.get(kind, ())]
         return [focus for focus in found if focus.easy and focus not in asked]

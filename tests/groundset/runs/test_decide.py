@@ -43,7 +43,7 @@ def decider() -> Decider:
 
 def test_the_draft_comes_before_its_seed(decider):
     decision = decider.decide(ATTEMPT, Outcome(drafts=(draft("Evolved?"), draft("Seed?", "simple"))))
-    assert decision.verdict == ("reasoning", False, ())
+    assert decision.verdict == ("reasoning", False, (), False)
     assert decision.sample is not None
     assert decision.sample.question == "Evolved?"
     assert not decider.is_full
@@ -52,20 +52,29 @@ def test_the_draft_comes_before_its_seed(decider):
 def test_the_seed_is_taken_where_the_draft_repeats_a_question(decider):
     decider.decide(ATTEMPT, Outcome(drafts=(draft("Asked?", "simple"),)))
     decision = decider.decide(ATTEMPT, Outcome(drafts=(draft("asked"), draft("Seed?", "simple"))))
-    assert [reject.step for reject in decision.rejects] == ["duplicate", "mix"]
+    assert [reject.step for reject in decision.rejects] == ["duplicate"]
+    assert decision.verdict.put_off, "there are enough simple ones for now"
     assert decision.rejects[0].reason.startswith("repeats an accepted question: 'Asked?'")
     assert decision.rejects[0].probability == 0.75
     assert decision.sample is None
     full = decider.decide(ATTEMPT, Outcome(drafts=(draft("Evolved?"),), exhausted=True))
-    assert full.verdict == ("reasoning", True, ())
+    assert full.verdict == ("reasoning", True, (), False)
     assert decider.is_full
 
 
 def test_after_the_first_round_the_size_counts_for_more_than_the_mix(decider):
     conditional = Outcome(drafts=(draft("Condition?", "conditional"),))
-    assert decider.decide(ATTEMPT, conditional).rejects[0].step == "mix"
+    before = decider.decide(ATTEMPT, conditional)
+    assert (before.sample, before.rejects, before.verdict.put_off) == (None, (), True)
     later = ATTEMPT.model_copy(update={"round": 1})
     assert decider.decide(later, conditional).verdict.accepted == "conditional"
+
+
+def test_a_mix_without_simple_questions_never_gives_way(decider):
+    strict = Decider({"simple": 0, "reasoning": 1, "conditional": 0}, decider._duplicates._encode)
+    refused = strict.decide(ATTEMPT.model_copy(update={"round": 1}), Outcome(drafts=(draft("Seed?", "simple"),)))
+    assert [reject.step for reject in refused.rejects] == ["mix"]
+    assert not refused.verdict.put_off
 
 
 def test_rejects_of_the_program_come_first(decider):

@@ -110,8 +110,8 @@ def test_decisions_are_kept_in_order(tmp_path):
             store.attempts.add_step(number, 0, StepRecord(step="judge"))
         reject = Reject(step="judge", reason="not clear: 'x'", chunk_id="d-1", probability=0.25, question="q")
         store.results.decide(0, Verdict("simple", False), sample("one"), VECTORS[1], [])
-        store.results.decide(1, Verdict(None, True), None, None, [reject, reject])
-        assert list(store.attempts.verdicts()) == [(0, Verdict("simple", False)), (1, Verdict(None, True))]
+        store.results.decide(1, Verdict(None, True, (), True), None, None, [reject, reject])
+        assert list(store.attempts.verdicts()) == [(0, Verdict("simple", False)), (1, Verdict(None, True, (), True))]
         assert list(store.results.samples()) == [sample("one")]
         assert [vector.tolist() for vector in store.results.vectors()] == [VECTORS[1].tolist()]
         assert list(store.results.rejects()) == [reject, reject]

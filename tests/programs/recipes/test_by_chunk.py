@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scripted_program import chunk_of, offers_of
@@ -62,6 +63,14 @@ def test_what_was_asked_otherwise_in_vain_is_asked_simply_in_the_second_round():
     assert answers(agenda.offers("c0", 1, [past_of(first, "reasoning")])) == {"simple": ["0", "1"]}
     assert agenda.offers("c0", 1, [past_of(first, "reasoning", accepted="simple")]) == {}
     assert answers(agenda.offers("c0", 2, [past_of(first, "reasoning", accepted="simple")])) == {"simple": ["2", "3"]}
+
+
+@pytest.mark.parametrize("wanted", ["simple", "reasoning"])
+def test_a_good_question_that_was_put_off_is_offered_again(wanted):
+    agenda = agenda_of(context_of(grows=(0, 1)))
+    first = agenda.offers("c0", 0, [])
+    past = [past_of(first, wanted)._replace(put_off=True)]
+    assert answers(agenda.offers("c0", 1, past)) == {"simple": ["0", "1"]}
 
 
 def test_what_gave_a_sample_is_not_asked_for_another_evolution():

@@ -60,6 +60,7 @@ def roundtrip(
     from groundset.files import whole_text
     from groundset.retrieval.embedder import load_embedder
     from groundset.retrieval.stores import check_store
+    from groundset.runs.config import make_config
     from groundset.runs.progress import Progress
     from groundset.runs.store import RunStore
 
@@ -68,16 +69,16 @@ def roundtrip(
         raise InputError(f"--out {out}: the name must end with {' or '.join(_SUFFIXES)}")
     check_store(vector_store)
     with RunStore.read(run) as store, whole_text(out) if out else nullcontext() as stream:
-        configuration = store.meta("configuration")
-        settings = settings_of(configuration, _names(embedder), _names(chunker), sizes)
+        config = make_config(store.meta("configuration"))
+        settings = settings_of(config, _names(embedder), _names(chunker), sizes)
         comparison = compare(store, settings, vector_store=vector_store, load_embedder=load_embedder, teller=Progress())
         if out and stream:
             write_table(sample_rows(comparison.samples, comparison.results[0]), stream, out.suffix.lower())
     if as_json:
-        typer.echo(json.dumps(record(comparison, configuration), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(record(comparison, config), ensure_ascii=False, indent=2))
         return
     _print(comparison)
-    for line in (*conclusions(comparison), *notes(comparison, settings, configuration)):
+    for line in (*conclusions(comparison), *notes(comparison, settings, config)):
         typer.echo(line)
 
 

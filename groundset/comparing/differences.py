@@ -80,9 +80,10 @@ def sentences(found: Sequence[Difference], settings: Sequence[RetrievalSetting],
             measure: float(np.median([each.detectable for each in unreal if each.measure == measure]))
             for measure in (HIT, RECIPROCAL)
         }
+        taken = " or ".join(f"{value:.2f} in {measure}" for measure, value in least.items() if value < 1)
         lines.append(
-            f"No {'other ' if lines else ''}difference can be told apart with n={questions}; it would take one "
-            f"of about {least[HIT]:.2f} in {HIT} or {least[RECIPROCAL]:.2f} in {RECIPROCAL}."
+            f"No {'other ' if lines else ''}difference can be told apart with n={questions}; "
+            + (f"it would take one of about {taken}." if taken else "it takes more questions to see any.")
         )
     return lines
 

@@ -1,15 +1,15 @@
 """A comparison as a record, and what to bear in mind when reading it."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from groundset.comparing.compare import Comparison
 from groundset.comparing.differences import sentences
 from groundset.comparing.settings import RetrievalSetting
 from groundset.retrieval.index import SEARCH_DEPTH
+from groundset.runs.config import RunConfig
 
 
-def record(comparison: Comparison, configuration: Mapping[str, Any]) -> dict[str, Any]:
+def record(comparison: Comparison, config: RunConfig) -> dict[str, Any]:
     """Return a comparison as a JSON object; intervals are lists of a value and its bounds.
 
     ``differences`` name settings by their places. ``median_rank`` is None where it lies beyond the search depth,
@@ -40,7 +40,7 @@ def record(comparison: Comparison, configuration: Mapping[str, Any]) -> dict[str
             for each in comparison.differences
         ],
         "conclusions": conclusions(comparison),
-        "notes": notes(comparison, settings, configuration),
+        "notes": notes(comparison, settings, config),
     }
 
 
@@ -50,7 +50,7 @@ def conclusions(comparison: Comparison) -> list[str]:
     return sentences(comparison.differences, settings, len(comparison.samples))
 
 
-def notes(comparison: Comparison, settings: list[RetrievalSetting], configuration: Mapping[str, Any]) -> list[str]:
+def notes(comparison: Comparison, settings: list[RetrievalSetting], config: RunConfig) -> list[str]:
     """Return how the figures were made, and what distorts them."""
     drawn = "documents" if comparison.by_document else "questions"
     said = [
@@ -59,10 +59,11 @@ def notes(comparison: Comparison, settings: list[RetrievalSetting], configuratio
     ]
     if len(settings) == 1:
         return [*said, "Name other settings to compare with: --embedder, --chunk-size, --chunker."]
-    if configuration.get("max_rank"):
+    kept_rank = getattr(config.options, "max_rank", 0)  # not every recipe refuses a question for its rank
+    if kept_rank:
         said.append(
             f"The first row is flattered: the run kept only questions that found their chunk at rank "
-            f"{configuration['max_rank']} or better under it. A run with --max-rank 0 compares fairly."
+            f"{kept_rank} or better under it. A run with --max-rank 0 compares fairly."
         )
     said += [
         f"{setting.chunker} at {setting.size} leaves out what {result.left_out} questions ask about; "

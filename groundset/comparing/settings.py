@@ -1,12 +1,11 @@
 """What is compared: an embedder over documents cut in one way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from groundset.corpus import CHUNKERS, ChunkerName, CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.runs.config import RunConfig
 from programs.errors import InputError
 
 _LETTERS = {"characters": 1, "words": 5, "tokens": 4}  # of one unit, at least, in European text
@@ -36,16 +35,14 @@ class RetrievalSetting:
         return f"{self.options.size} {CHUNKERS[self.options.chunker].unit}" if self.options else ""
 
 
-def own_setting(configuration: Mapping[str, Any]) -> RetrievalSetting:
-    """Return the setting that a run was made with, from its stored configuration."""
-    brought = [configuration.get("chunks") or "", *configuration.get("documents", ())]
-    if any(Path(path).suffix.lower() in CHUNK_SUFFIXES for path in brought):
-        return RetrievalSetting(configuration["embedder"], None)
-    return RetrievalSetting(configuration["embedder"], _options_of(configuration))
+def own_setting(config: RunConfig) -> RetrievalSetting:
+    """Return the setting that a run was made with."""
+    brought = any(path.suffix.lower() in CHUNK_SUFFIXES for path in config.sources)
+    return RetrievalSetting(config.embedder, None if brought else config.corpus_options())
 
 
 def settings_of(
-    configuration: Mapping[str, Any], embedders: Sequence[str], chunkers: Sequence[str], sizes: Sequence[int]
+    config: RunConfig, embedders: Sequence[str], chunkers: Sequence[str], sizes: Sequence[int]
 ) -> list[RetrievalSetting]:
     """Return the run's own setting and, after it, every other combination of what was named.
 
@@ -55,7 +52,7 @@ def settings_of(
     Raises:
         InputError: there is no such chunker.
     """
-    own, options = own_setting(configuration), _options_of(configuration)
+    own, options = own_setting(config), config.corpus_options()
     for name in chunkers:
         if name not in CHUNKERS:
             raise InputError(f"--chunker {name}: no such chunker; choose from {', '.join(CHUNKERS)}")
@@ -68,11 +65,6 @@ def settings_of(
         ]
     named = (RetrievalSetting(embedder, cut) for embedder in embedders or (own.embedder,) for cut in cuts)
     return list(dict.fromkeys((own, *named)))
-
-
-def _options_of(configuration: Mapping[str, Any]) -> CorpusOptions:
-    known = {name: configuration[name] for name in CorpusOptions.model_fields if name in configuration}
-    return CorpusOptions.model_validate(known)
 
 
 def _chunker_names(names: Sequence[str]) -> list[ChunkerName]:

@@ -10,6 +10,7 @@ import pytest
 from groundset.corpus import CorpusOptions, build_corpus
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
+from groundset.runs.config import make_config
 from groundset.runs.store import RunStore
 from groundset.runs.tables import Verdict
 from programs.types import Chunk, Sample
@@ -49,9 +50,10 @@ def make_run(
     store = open_store("faiss", [chunk.chunk_id for chunk in corpus.chunks], vectors)
     index = ChunkIndex(corpus.chunks, store, embedder.encode)
     samples = [make_sample(asked, index) for asked in ask(corpus.chunks)]
-    given = {"embedder": embedder.name, "documents": [str(path) for path in documents], "chunks": None, "max_rank": 0}
+    given = {"embedder": embedder.name, "documents": tuple(documents), "max_rank": 0, **configuration}
+    config = make_config({**options.model_dump(exclude={"duplicate_threshold"}), **given})
     meta = {
-        "configuration": {**options.model_dump(exclude={"duplicate_threshold"}), **given, **configuration},
+        "configuration": config.told(),
         "models": {"embedder": {"name": embedder.name, "sha256": embedder.sha256}},
     }
     with RunStore.create(folder, meta=meta, documents=corpus.documents, chunks=corpus.chunks) as store:

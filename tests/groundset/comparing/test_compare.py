@@ -18,6 +18,7 @@ from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
+from groundset.runs.config import make_config
 from groundset.runs.store import RunStore
 from programs.errors import InputError
 
@@ -82,7 +83,7 @@ def first_token(tmp_path_factory):
 def searched(folder, embedders=(), chunkers=(), sizes=(), *, store="faiss", load=load):
     teller = Quiet()
     with RunStore.read(folder) as run:
-        settings = settings_of(run.meta("configuration"), embedders, chunkers, sizes)
+        settings = settings_of(make_config(run.meta("configuration")), embedders, chunkers, sizes)
         return compare(run, settings, vector_store=store, load_embedder=load, teller=teller), teller
 
 

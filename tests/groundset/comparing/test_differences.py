@@ -50,6 +50,11 @@ def test_what_cannot_be_told_apart_is_said_with_what_it_would_take():
     assert same.startswith("No difference")
 
 
+def test_too_few_questions_are_called_so():
+    [line] = told(scores(RetrievalSetting("mini", RECURSIVE), [0, 1]), scores(RetrievalSetting("mini", SMALL), [1, 0]))
+    assert line == "No difference can be told apart with n=2; it takes more questions to see any."
+
+
 def test_all_pairs_are_compared_and_corrected_together():
     base = np.array([0] * 50 + [1] * 50)
     slightly = base.copy()

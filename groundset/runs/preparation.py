@@ -3,26 +3,18 @@
 A process that is killed here goes on where it was. ``check`` is called after every batch and may raise to end it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, closing
 from typing import Any, Protocol
 
-from groundset.processors import usable_processors
-from groundset.runs.models import languages_with
+from groundset.runs.reading import read_batches
 from groundset.runs.store import RunStore
-from groundset.runtime.parser import load_parser
-from programs.languages.table import Languages
-from programs.reading import read_chunk
 from programs.stages.contexts import Contexts
-from programs.types import Chunk, Context, Reject, StepRecord
+from programs.types import Context, Reject, StepRecord
 
-_BATCH = 32
 # What is embedded is committed in slices. They are cut the same whatever an earlier process got done, because how a
 # text is rounded depends on those beside it: a run that goes on has the bits of one that was never ended.
 _SLICE = 256
-_FEWEST_FOR_PROCESSES = 8 * _BATCH  # for fewer it takes longer to start processes than to read
-_FEWEST_FOR_EACH = 3 * _BATCH
 
 
 class Embed(Protocol):
@@ -46,8 +38,8 @@ def read_chunks(store: RunStore, parser: Any, phases: Phases, check: Callable[[]
     chunks = store.without("reading")
     if not chunks:
         return
-    with phases.phase("Reading chunks", len(chunks)) as advance:
-        for batch in _read_batches(chunks, parser):
+    with phases.phase("Reading chunks", len(chunks)) as advance, closing(read_batches(chunks, parser)) as batches:
+        for batch in batches:
             store.learn("reading", ((context.chunk.chunk_id, _stored(context)) for context in batch))
             advance(len(batch))
             check()
@@ -98,30 +90,6 @@ def score_chunks(store: RunStore, stage: Contexts, phases: Phases, check: Callab
 
 def _refused(chunk_id: str, record: StepRecord) -> Reject:
     return Reject(step=record.step, reason=str(record.reason), chunk_id=chunk_id, probability=record.probability)
-
-
-def _read_batches(chunks: Sequence[Chunk], parser: Any) -> Iterator[list[Context]]:
-    batches = list(_batches(chunks, _BATCH))
-    processes = min(usable_processors(), len(chunks) // _FEWEST_FOR_EACH)
-    if len(chunks) < _FEWEST_FOR_PROCESSES or processes == 1:
-        languages = languages_with(parser)
-        yield from ([read_chunk(chunk, languages) for chunk in batch] for batch in batches)
-        return
-    from joblib import Parallel, delayed
-
-    yield from Parallel(n_jobs=processes, return_as="generator")(
-        delayed(_read)(batch, parser.name) for batch in batches
-    )
-
-
-def _read(batch: Sequence[Chunk], parser: str) -> list[Context]:
-    """Read chunks in a process of its own."""
-    return [read_chunk(chunk, _languages(parser)) for chunk in batch]
-
-
-@cache
-def _languages(parser: str) -> Languages:
-    return languages_with(load_parser(parser))
 
 
 def _stored(context: Context) -> str:

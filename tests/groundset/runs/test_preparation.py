@@ -1,6 +1,9 @@
 """What is read off chunks ahead of a run: stored in slices, told, and the same however it is worked out."""
 
 import hashlib
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +13,7 @@ import numpy as np
 import pytest
 import scripted_run
 
-from groundset.runs import preparation
+from groundset.runs import preparation, reading
 from groundset.runs.config import make_config
 from groundset.runs.generation import run_generation
 from groundset.runs.models import Openers
@@ -148,9 +151,15 @@ def test_each_chunk_is_scored_once_and_refused_once(tmp_path: Path, monkeypatch:
 
 
 def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop() -> None:
+        raise InterruptedError
+
     def readings(folder: str, processors: int) -> dict[str, Context]:
-        monkeypatch.setattr(preparation, "usable_processors", lambda: processors)
-        with store_of(tmp_path / folder) as store:
+        monkeypatch.setattr(reading, "usable_processors", lambda: processors)
+        with store_of(tmp_path / folder, 100) as store:
+            with pytest.raises(InterruptedError):
+                read_chunks(store, load_parser("en-core-web-sm"), Shown(), stop)
+            assert len(store.without("reading")) == 68
             read_chunks(store, load_parser("en-core-web-sm"), Shown(), never)
             return store.contexts()
 
@@ -158,8 +167,27 @@ def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pyt
     assert any(context.parsed and context.grows["conditional"] is not None for context in alone.values())
     assert {context.language for context in alone.values()} == {"de", "en"}
     for name in ("_FEWEST_FOR_PROCESSES", "_FEWEST_FOR_EACH"):
-        monkeypatch.setattr(preparation, name, 4)
+        monkeypatch.setattr(reading, name, 4)
     assert readings("processes", 2) == alone
+
+
+def test_an_interrupt_from_the_terminal_ends_no_process_that_reads() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    command = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"]
+    with reading._interrupts_ignored():
+        assert subprocess.check_output(command, text=True) == "True\n"
+    assert subprocess.check_output(command, text=True) == "False\n"
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_process_that_reads_ends_with_the_one_that_started_it() -> None:
+    child = (
+        "import sys, time; from groundset.runs.reading import _end_with; "
+        "print('begun', flush=True); _end_with(int(sys.argv[1])); time.sleep(60)"
+    )
+    parent = f"import os, subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())])"
+    # It can be read until both have closed it.
+    assert subprocess.check_output([sys.executable, "-c", parent], text=True, timeout=45) == "begun\n"
 
 
 def test_what_is_the_text_of_its_chunk_is_embedded_once(tmp_path: Path) -> None:

@@ -1,0 +1,139 @@
+"""Measure what happens before the first call of a language model: seconds for each phase.
+
+    python benchmarks/preparation.py [--chunks N]
+
+Documents are copies of the sample documents with other names and numbers in each. Embedder, parser and critics are
+the real ones; the language model is scripted and ends the run when it is called.
+"""
+
+import time
+
+STARTED = time.perf_counter()
+
+import argparse  # noqa: E402  what is imported counts too
+import re  # noqa: E402
+import tempfile  # noqa: E402
+from collections.abc import Callable, Iterator  # noqa: E402
+from contextlib import contextmanager  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from groundset import privacy  # noqa: E402
+
+privacy.set_defaults()
+
+from groundset.corpus import build_corpus  # noqa: E402
+from groundset.data_files import data_path  # noqa: E402
+from groundset.runs.config import make_config  # noqa: E402
+from groundset.runs.generation import run_generation  # noqa: E402
+from groundset.runs.models import Openers  # noqa: E402
+from groundset.runs.progress import Progress  # noqa: E402
+from groundset.runtime.lms import LanguageModel  # noqa: E402
+
+_VOWELS, _CONSONANTS = "aeiou", "bdfgklmnprst"
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+
+
+class FirstCall(BaseException):
+    """The language model was called."""
+
+
+class Ending:
+    """An engine that ends the run."""
+
+    def complete(self, request: Any) -> Any:  # noqa: ARG002
+        """Answer nothing."""
+        raise FirstCall
+
+
+class Phases(Progress):
+    """Notes when each phase begins; what lies between two of them belongs to the first."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.marks: list[tuple[str, float]] = []
+        self.chunks = ""
+
+    def mark(self, phase: str) -> None:
+        """Begin a phase, unless it has begun."""
+        if phase not in dict(self.marks):
+            self.marks.append((phase, time.perf_counter()))
+
+    def note(self, message: str) -> None:
+        """Find the beginning of the documents, and how many chunks there are."""
+        if message.startswith("Reading ") and message.endswith(".md"):
+            self.mark("parsing and splitting documents")
+        elif " chunks from " in message:
+            self.chunks = message.split(" (")[0]
+
+    def start(self, **told: Any) -> None:
+        """Begin the first attempt."""
+        self.mark("first attempt")
+        super().start(**told)
+
+    @contextmanager
+    def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Begin a phase."""
+        self.mark(f"{doing.lower()} ({total:,})")
+        with super().phase(doing, total) as advance:
+            yield advance
+
+
+def altered(text: str, copy: int, names: set[str]) -> str:
+    """Return a text with other names and numbers, told by the number of the copy."""
+    table: dict[str, str | int | None] = {
+        letter: letters[(place + (copy if letters is _VOWELS else copy // len(_VOWELS))) % len(letters)]
+        for letters in (_VOWELS, _CONSONANTS)
+        for place, letter in enumerate(letters)
+    }
+
+    def other(match: re.Match[str]) -> str:
+        word = match.group()
+        if word.isdigit():
+            return str(int(word) + copy).zfill(len(word))
+        return word[0] + word[1:].translate(str.maketrans(table)) if word in names else word
+
+    return _WORD.sub(other, text)
+
+
+def write_documents(folder: Path, chunks: int) -> None:
+    """Write documents of about so many chunks."""
+    samples = build_corpus([data_path("samples")])
+    words = [word for document in samples.documents for word in _WORD.findall(document.text)]
+    lower = {word for word in words if word.islower()}
+    names = {word for word in words if word[0].isupper() and len(word) > 3 and word.lower() not in lower}
+    for copy in range(max(1, round(chunks / len(samples.chunks)))):
+        for document in samples.documents:
+            text = altered(document.text, copy, names)
+            (folder / f"{document.doc_id}-{copy}.md").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Print the seconds of each phase."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chunks", type=int, default=500)
+    wanted = parser.parse_args().chunks
+    progress = Phases()
+
+    def open_ending(spec: str, *, journal: Any, **_: object) -> LanguageModel:
+        return LanguageModel(Ending(), model="scripted/lm", name=spec, sha256="1" * 64, journal=journal)
+
+    with tempfile.TemporaryDirectory() as name:
+        docs = Path(name, "docs")
+        docs.mkdir()
+        imported = time.perf_counter()
+        write_documents(docs, wanted)
+        config = make_config({"documents": (docs,), "lm": "scripted"})
+        progress.marks.append(("loading", time.perf_counter() - (imported - STARTED)))
+        try:
+            run_generation(config, Path(name, "run"), progress=progress, verbose=True, openers=Openers(open_ending))
+        except FirstCall:
+            progress.mark("the end")
+    print(progress.chunks)
+    for (phase, begun), (_, ended) in zip(progress.marks, progress.marks[1:], strict=False):
+        print(f"{ended - begun:8.1f} s  {phase}")
+    print(f"{progress.marks[-1][1] - progress.marks[0][1]:8.1f} s  before the first call")
+
+
+if __name__ == "__main__":
+    main()

@@ -66,8 +66,15 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def is_leftover(name: str) -> bool:
-    """Say whether a file of this name is what a killed process left behind."""
-    return name.startswith(".") and name.endswith(_SUFFIX)
+    """Say whether a file of this name is what a killed process left behind, or lies beside such a one."""
+    return name.startswith(".") and _SUFFIX in name
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left behind in a folder; nobody else may be writing there."""
+    for path in folder.iterdir():
+        if is_leftover(path.name):
+            path.unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -6,7 +6,6 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from groundset.files import is_leftover
-from groundset.runs.database import Database
 from programs.errors import InputError, RunError
 
 _DATABASE = "run.sqlite"
@@ -32,27 +31,13 @@ def holds_run(folder: Path) -> bool:
         names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
         raise InputError(f"--out {folder}: {error.strerror or error}") from error
-    begun = _DATABASE in names and _has_tables(database_path(folder))
+    begun = _DATABASE in names
     foreign = [name for name in names if not (name.startswith((_DATABASE, _LOCK)) or is_leftover(name))]
     if foreign and not begun:
         raise InputError(
             f"--out {folder}: holds other files ({', '.join(foreign[:3])}) and no run; name an empty or a new folder"
         )
     return begun
-
-
-def _has_tables(path: Path) -> bool:
-    """Say whether a database holds anything; a process that is killed while it begins a run leaves an empty one."""
-    try:
-        database = Database(path, read_only=True)
-    except RunError:
-        return True  # whatever is wrong with it, opening it will tell
-    try:
-        return bool(database.execute("SELECT 1 FROM sqlite_master"))
-    except RunError:
-        return True
-    finally:
-        database.close()
 
 
 class FolderLock:

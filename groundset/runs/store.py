@@ -13,12 +13,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 
+from groundset.files import remove_leftovers, whole_file
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, database_path, make_folder
 from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors
@@ -86,17 +88,18 @@ class RunStore:
         """
         make_folder(folder)
         lock = FolderLock(folder)
+        path = database_path(folder)
         try:
-            store = cls(folder, Database(database_path(folder)), lock)
+            if path.exists():
+                raise RunError(f"another process has begun a run in {folder} just now.")
+            remove_leftovers(folder)
+            with whole_file(path) as aside, closing(Database(aside)) as database:
+                cls(folder, database, lock)._fill(meta, documents, chunks)
+            return cls(folder, Database(path), lock)
         except BaseException:
+            remove_leftovers(folder)
             lock.release()
             raise
-        try:
-            store._fill(meta, documents, chunks)
-        except BaseException:
-            store.close()
-            raise
-        return store
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -156,8 +159,6 @@ class RunStore:
     def _fill(self, meta: Mapping[str, Any], documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
         database = self._database
         with database.transaction():
-            if database.execute("SELECT 1 FROM sqlite_master"):
-                raise RunError(f"another process has begun a run in {self.folder} just now.")
             for statement in [*_SCHEMA.split(";\n"), CALLS_SCHEMA]:
                 database.execute(statement)
             database.insert(

@@ -202,8 +202,18 @@ def test_a_begin_that_failed_leaves_no_run(tmp_path):
     with pytest.raises(RunError, match="UNIQUE"):
         RunStore.create(tmp_path / "run", meta={}, documents=[DOCUMENT, DOCUMENT], chunks=CHUNKS)
     assert not holds_run(tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]
     create(tmp_path / "run").close()
     assert holds_run(tmp_path / "run")
+
+
+def test_what_a_killed_begin_left_is_removed(tmp_path):
+    (tmp_path / "run").mkdir()
+    for end in ("", "-wal", "-shm", "-journal"):
+        (tmp_path / "run" / f".run.sqlite.x.groundset-part{end}").write_bytes(b"half")
+    assert not holds_run(tmp_path / "run")
+    create(tmp_path / "run").close()
+    assert {path.name for path in (tmp_path / "run").iterdir()} <= {"run.sqlite", ".lock"}
 
 
 @pytest.mark.parametrize("damage", [b"this is no database at all" * 50, b"SQLite format 3\0" + bytes(4000)])
@@ -218,7 +228,8 @@ def test_a_damaged_file_is_one_clear_line(tmp_path, damage):
         assert "\n" not in str(caught.value)
     assert file.read_bytes() == damage
     file.write_bytes(b"")
-    assert not holds_run(tmp_path / "run")
+    with pytest.raises(InputError, match="was not made by groundset"):
+        RunStore.open(tmp_path / "run")
 
 
 def test_another_programs_database_is_left_alone(tmp_path):

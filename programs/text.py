@@ -1,24 +1,31 @@
 """What holds for texts of any language: words, numbers, plain text, and the patterns that many measurements share."""
 
 import re
+from functools import lru_cache
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 NAME = r"[^\W\d_a-zß-ÿ][\w’'-]+"
 CAPITALISED = re.compile(rf"\b{NAME}")
 CODE = re.compile(r"[{}<>;=\\$_]|\(\)|::|->|\|")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
+_KEPT_TEXTS = 1_024  # every measurement of a passage looks at its words
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _MARKUP = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>")
 
 
 def tokens(text: str) -> list[str]:
     """Return words and numbers in lower case."""
-    return [token.casefold() for token in _TOKEN.findall(text)]
+    return _words(text).split()
 
 
 def has_words(text: str, phrase: str) -> bool:
     """Say whether a text holds the words of a phrase in a row."""
-    return f" {' '.join(tokens(phrase))} " in f" {' '.join(tokens(text))} "
+    return f" {_words(phrase)} " in f" {_words(text)} "
+
+
+@lru_cache(_KEPT_TEXTS)
+def _words(text: str) -> str:
+    return " ".join(_TOKEN.findall(text)).casefold()
 
 
 def numbers(text: str) -> frozenset[str]:

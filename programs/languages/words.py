@@ -27,6 +27,7 @@ _ANY_REFUSAL = (
 )
 _OPENING_WORDS = 7  # a longer stretch before the first comma is the main clause itself
 _KEPT_STEMS = 65_536
+_KEPT_TEXTS = 1_024  # a question is compared with the same few passages again and again
 _STEMMING = Lock()  # a Snowball stemmer holds the word that it works on
 
 NEVER = re.compile(r"(?!)")
@@ -124,13 +125,11 @@ class Words:
 
     def stem(self, token: str) -> str:
         """Return the stem of a token without a possessive ending."""
-        bare = re.sub(r"['’]s?$", "", token)
-        return _stem(bare, self.stemmer) if self.stemmer else bare
+        return _stem(token, self.stemmer)
 
     def content_words(self, text: str) -> list[str]:
         """Return the stems of the words of a text that carry meaning, numbers among them."""
-        kept = (token for token in tokens(text) if token not in self.stop_words)
-        return [self.stem(token) for token in kept if len(token) > 1 or token.isdigit()]
+        return list(_content_words(text, self.stop_words, self.stemmer))
 
     def is_function_words(self, words: Iterable[str]) -> bool:
         """Say whether words, in lower case, are all function words."""
@@ -172,10 +171,19 @@ class Words:
         return found
 
 
+@lru_cache(_KEPT_TEXTS)
+def _content_words(text: str, stop_words: frozenset[str], name: str) -> tuple[str, ...]:
+    kept = (token for token in tokens(text) if token not in stop_words)
+    return tuple(_stem(token, name) for token in kept if len(token) > 1 or token.isdigit())
+
+
 @lru_cache(_KEPT_STEMS)
-def _stem(word: str, name: str) -> str:
+def _stem(token: str, name: str) -> str:
+    bare = re.sub(r"['’]s?$", "", token)
+    if not name:
+        return bare
     with _STEMMING:
-        return str(_stemmer(name).stemWord(word))
+        return str(_stemmer(name).stemWord(bare))
 
 
 @cache

@@ -1,9 +1,11 @@
 """Stage ``round trip``: a question must find its own chunks again by search, or others that do just as well."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import dspy
 
+from programs.deciding import Decision
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.text import has_words, plain
 from programs.tools import Tools
@@ -51,8 +53,7 @@ class RoundTrip(dspy.Module):
         hits = self.tools.retriever.search(judged.question, _LOOKED_AT)
         others = [hit for hit in hits if hit.chunk_id not in own]
         groups = tuple(
-            (context.chunk.chunk_id, *(hit.chunk_id for hit in others if self._does_as_well(hit, context, judged)))
-            for context in judged.contexts
+            (context.chunk.chunk_id, *self._alternatives(others, context, judged)) for context in judged.contexts
         )
         if all(len(group) == 1 for group in groups):
             return Placed(groups, judged.retrieval)
@@ -61,18 +62,27 @@ class RoundTrip(dspy.Module):
         trail.say("alternatives", judged.number, said)
         return Placed(groups, retrieval)
 
-    def _does_as_well(self, hit: Hit, context: Context, judged: Judged) -> bool:
-        language, passage = self.tools.languages[context.language], plain(hit.text)
+    def _alternatives(self, hits: Sequence[Hit], context: Context, judged: Judged) -> list[str]:
+        """Return the ids of those hits that do as well as a context."""
+        words = self.tools.languages[context.language].content_words
         answer = judged.focus.answer
-        if has_words(context.passage, answer) and not has_words(passage, answer):
-            return False
         others = tuple(other for other in judged.contexts if other is not context)
-        elsewhere = {word for other in others for word in language.content_words(other.passage)}
-        asked = set(language.content_words(f"{judged.question} {answer}")) - elsewhere
-        own = asked & set(language.content_words(context.passage))
-        if not own or not own <= set(language.content_words(passage)):
-            return False
-        instead = context.model_copy(update={"passage": passage})
-        decision = self.judging.decide(judged.question, (*others, instead))
+        asked = {*words(f"{judged.question} {answer}")}.difference(*(words(other.passage) for other in others))
+        own = asked & set(words(context.passage))
+        if not own:
+            return []
+        found = []
+        for hit in hits:
+            passage = plain(hit.text)
+            if has_words(context.passage, answer) and not has_words(passage, answer):
+                continue
+            if own <= set(words(passage)):
+                instead = context.model_copy(update={"passage": passage})
+                if self._is_as_good(self.judging.decide(judged.question, (*others, instead)), judged):
+                    found.append(hit.chunk_id)
+        return found
+
+    @staticmethod
+    def _is_as_good(decision: Decision, judged: Judged) -> bool:
         least = judged.decision.probabilities["answerable"] - _LESS_LIKELY
         return decision.good and decision.probabilities["answerable"] >= least

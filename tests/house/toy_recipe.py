@@ -41,7 +41,7 @@ class Pair(dspy.Module):
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
         topics, facts = zip(*((each.topic, each.passage) for each in attempt.contexts), strict=True)
-        asked = {"topic": "; ".join(topics), "facts": facts, "answer": topics[-1]}
+        asked = {"topic": "; ".join(topics), "facts": list(facts), "answer": topics[-1]}
         question = self.tools.write("multi_context", self.multi_context, trail.language, **asked).question
         trail.say("multi_context", 0, {"question": question})
         judged = self.judging(trail, 0, Focus(sentence=facts[-1], answer=topics[-1]), question)

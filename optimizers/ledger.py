@@ -41,6 +41,7 @@ class Ledger:
         self._judges = judges._replace(answer=self._counted(judges.answer))
         self._on_call = on_call
         self._candidates: dict[str, Candidate] = {}
+        self._asked: set[str] = set()
         self.calls = 0
         self.budget: int | None = None
 
@@ -53,21 +54,27 @@ class Ledger:
         """Return the candidates in the order in which they first answered."""
         return list(self._candidates.values())
 
-    def spend(self) -> None:
-        """Count a call.
+    def spend(self, *asked: Any) -> None:
+        """Count a call, unless the same was asked before: a journal answers that.
+
+        What an attempt that was ended asked counts once more, so that the same compile finds the same.
 
         Raises:
             Stopped: the budget is spent.
         """
+        key = json.dumps(asked, sort_keys=True, default=str)
+        if key in self._asked:
+            return
         if self.budget is not None and self.calls >= self.budget:
             raise Stopped("the budget is spent")
+        self._asked.add(key)
         self.calls += 1
         if self._on_call is not None:
             self._on_call()
 
     def _counted(self, answer: Callable[[str, str, str], str]) -> Callable[[str, str, str], str]:
         def asked(topic: str, passage: str, question: str) -> str:
-            self.spend()
+            self.spend("answer", topic, passage, question)
             return answer(topic, passage, question)
 
         return asked
@@ -86,17 +93,23 @@ class Ledger:
     ) -> Any:
         """Return what a prediction is worth, as DSPy's optimizers ask for it; with the feedback where GEPA does."""
         del trace, pred_trace
-        try:
-            scored = self._metric(example, prediction, self._judges)
-        except Exception as error:
-            raise Stopped("the metric failed") from error
         candidate: Candidate | None = getattr(prediction, "_candidate", None)
+        output = prediction.toDict()
+        if candidate is not None and candidate.outputs.get(example.id) == output:
+            scored = candidate.scores[example.id]
+        else:
+            scored = self._scored(example, prediction)
         if candidate is not None:
-            candidate.scores[example.id] = scored
-            candidate.outputs[example.id] = prediction.toDict()
+            candidate.scores[example.id], candidate.outputs[example.id] = scored, output
         if pred_name is not None:
             return dspy.Prediction(score=scored.value, feedback=scored.feedback or "Good.")
         return scored.value
+
+    def _scored(self, example: dspy.Example, prediction: Any) -> Scored:
+        try:
+            return self._metric(example, prediction, self._judges)
+        except Exception as error:
+            raise Stopped("the metric failed") from error
 
     def best(self, examples: Sequence[dspy.Example]) -> Candidate:
         """Return the candidate with the highest mean on examples; the earliest of equals.

@@ -30,11 +30,13 @@ class GeneratorStep(dspy.Module):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Write once and note for which candidate."""
-        self._ledger.spend()
         candidate = self._ledger.candidate(self.predict)
         demos = in_language(self.predict.demos, language_of(" ".join(map(str, inputs.values()))))
         if self.select is not None:
             demos = self.select(demos, inputs)
+        lm = self.predict.lm or dspy.settings.lm
+        prompt = self._adapter.format(self.predict.signature, [dict(demo) for demo in demos], dict(inputs))
+        self._ledger.spend(lm.model, lm.kwargs, self.predict.config, prompt)
         try:
             with dspy.context(adapter=self._adapter):
                 prediction = self.predict(demos=demos, **inputs)
@@ -89,7 +91,7 @@ class _Asked:
         """Return the critic's evidence, from memory if it was asked before."""
         key = json.dumps([state, questions], sort_keys=True, default=str)
         if key not in self._known:
-            self._ledger.spend()
+            self._ledger.spend(key)
             self._known[key] = self._critic(state, questions)
         evidence = self._known[key]
         self.probability = float(evidence[OVERALL]["noul"])

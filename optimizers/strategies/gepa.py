@@ -13,6 +13,8 @@ import dspy
 from optimizers.steps.base import Instruction
 from optimizers.strategies.base import Strategy, Task
 
+_REPLAYS = 8  # measurements for each call: of the two halves of a comparison one is known
+
 
 class PoolProposer:
     """GEPA's instruction proposer over a pool: the next instruction against the fault that was found most."""
@@ -20,6 +22,11 @@ class PoolProposer:
     def __init__(self, pool: Sequence[Instruction]) -> None:
         """Draw from a step's pool, each instruction once."""
         self._left = list(pool)
+
+    def is_empty(self, state: Any = None) -> bool:
+        """Return whether each instruction was drawn, which ends GEPA: it would try the present one for ever."""
+        del state
+        return not self._left
 
     def __call__(
         self,
@@ -43,13 +50,15 @@ class PoolProposer:
 
 def run(task: Task) -> None:
     """Drive DSPy's GEPA."""
-    drawn = task.teacher is None
+    pool = PoolProposer(task.compiling.instructions) if task.teacher is None else None
     optimizer = dspy.GEPA(
         metric=task.ledger.metric,
-        max_metric_calls=task.budget,
+        # The ledger ends it: GEPA counts what it measures again, too. This is for proposals that all repeat.
+        max_metric_calls=_REPLAYS * task.budget + len(task.dev),
         reflection_minibatch_size=4,
         reflection_lm=task.teacher,
-        instruction_proposer=PoolProposer(task.compiling.instructions) if drawn else None,
+        instruction_proposer=pool,
+        gepa_kwargs={"stop_callbacks": [pool.is_empty]} if pool else None,
         use_merge=False,
         num_threads=1,
         seed=task.seed,

@@ -11,6 +11,7 @@ from dspy.utils.exceptions import LMUnexpectedError
 
 from groundset.data_files import data_path
 from groundset.runtime.adapter import PlainTextAdapter
+from groundset.runtime.journal import JournaledEngine, MemoryJournal
 from optimizers.compilation import Compilation
 from optimizers.compile_step import Setting, compile_step
 from optimizers.steps.base import Judges
@@ -106,7 +107,7 @@ def compile_with() -> Compile:
     def run(
         name: str, engine: Any, step: str = "answer", examples: Examples | None = None, **settings: Any
     ) -> Compilation:
-        lm = dspy.LM("local/x", engine=engine, cache=False, num_retries=0)
+        lm = dspy.LM("local/x", engine=JournaledEngine(engine, MemoryJournal()), cache=False, num_retries=0)
         options = {"budget": 40, "dev": 4, "test": 5, **settings}
         made_with = {"adapter": PlainTextAdapter(), "critic": TiltedCritic(), "judges": JUDGES, "demos": DEMOS}
         setting = Setting(**made_with, encode=encode, **options)
@@ -173,6 +174,21 @@ def test_the_budget_ends_a_search_and_train_and_test_rows_are_still_reported(com
     assert compiled.ending == "budget"
     assert compiled.calls == engine.calls <= 4 + 9 + 2 * (4 + 5)
     assert {"train", "dev", "test"} <= set(compiled.measures["after"])
+
+
+def test_what_is_measured_again_costs_nothing(compile_with: Compile) -> None:
+    engine = WishfulEngine("usually")
+    # GEPA: what is known of the step as it is on dev, 4 train rows without and 4 with an instruction, and 4 dev rows
+    compiled = compile_with("gepa", engine, budget=12)
+    assert compiled.tried[1]["dev"] == 1.0
+    assert compiled.calls == engine.calls
+
+
+def test_gepa_ends_with_its_pool(compile_with: Compile) -> None:
+    compiled = compile_with("gepa", WishfulEngine("no such word"), budget=400)
+    assert compiled.ending == "complete"
+    assert compiled.calls < 100
+    assert len(compiled.tried) == 4, "the step as it was, and the pool"
 
 
 def test_an_interruption_keeps_the_best_so_far(compile_with: Compile) -> None:

@@ -2,8 +2,9 @@
 
     python benchmarks/compiles.py [--lm NAME] [--steps STEP,...] [--optimizers NAME,...] [--budget N] [--dev N]
 
-Prints one row of a Markdown table for each step and strategy: what test rows say before and after, the paired gain on
-dev and test rows, calls and minutes. Finished calls are kept in --out, so the same command goes on where it was ended.
+Prints one row of a Markdown table for each step and strategy: how many candidates were compared on all dev rows, what
+test rows say before and after, the paired gain on dev and test rows, calls and minutes.
+Finished calls are kept in --out, so the same command goes on where it was ended.
 """
 
 import argparse
@@ -34,8 +35,8 @@ def main() -> None:
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
     parser.add_argument("--out", type=Path, default=Path("out/bench-compile"))
     arguments = parser.parse_args()
-    print("| step | strategy | before, test | after, test | gain on dev | gain on test | calls | minutes |")
-    print("|---|---|---|---|---|---|---|---|", flush=True)
+    print("| step | strategy | compared | before, test | after, test | gain on dev | gain on test | calls | minutes |")
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
     journal = arguments.out / "calls.sqlite"
     with Compiler(arguments.lm, embedder=arguments.embedder, journal=journal) as compiler:
         for step in arguments.steps.split(","):
@@ -47,9 +48,11 @@ def main() -> None:
                 except StrategyError:
                     continue  # not for this step
                 found, gain = report.measures, report.measures["gain"]
-                kept = "" if report.state.record["chosen"] else " (kept as it was)"
+                kept = "" if report.state.record["chosen"] else " (as it was)"
+                kept = " (not tested)" if report.untested else kept
                 print(
-                    f"| {step} | {name}{kept} | {found['before']['test']} | {found['after']['test']} | {gain['dev']} "
+                    f"| {step} | {name}{kept} | {report.figures['compared']:.0f} "
+                    f"| {found['before']['test']} | {found['after']['test']} | {gain['dev']} "
                     f"| {gain['test']} | {report.figures['calls']:.0f} | {(time.perf_counter() - started) / 60:.1f} |",
                     flush=True,
                 )

@@ -35,6 +35,11 @@ class Compilation(NamedTuple):
     rows: list[dict[str, Any]]
     prompt: str
 
+    @property
+    def compared(self) -> int:
+        """Return how many candidates beside the step as it was were evaluated on all dev examples."""
+        return sum(told["dev"] is not None for told in self.tried[1:])
+
 
 def told_of(
     ledger: Ledger,

@@ -23,7 +23,7 @@ class CompileReport:
         candidates: for each one tried its ``number``, its mean on dev and what it was.
         prompt: the prompt with the inputs as ``{{variables}}``, for a step that has one.
         parameters: what it was made with.
-        figures: calls, tokens and seconds.
+        figures: calls, tokens and seconds; ``compared`` says how many candidates were evaluated on all dev rows.
         ending: ``complete``, ``budget`` or ``interrupted``.
     """
 
@@ -35,3 +35,8 @@ class CompileReport:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
     ending: str = "complete"
+
+    @property
+    def untested(self) -> bool:
+        """Return whether no candidate was compared with the step as it was, so that nothing was found out."""
+        return self.figures.get("compared") == 0

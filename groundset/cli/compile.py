@@ -186,10 +186,13 @@ def _told(report: "CompileReport") -> str:
     state = report.state
     if state.target_precision is not None:
         return f"accepts from {state.threshold:.3f} on, promises {state.target_precision:.0%}"
-    chosen = state.record["chosen"]
-    kept = f"candidate {chosen} of {len(report.candidates) - 1}" if chosen else "the step as it was is kept"
-    figures = report.figures
-    return f"{kept}; {figures['calls']:.0f} calls, {figures['seconds'] / 60:.1f} minutes of the model"
+    chosen, figures = state.record["chosen"], report.figures
+    kept = f"candidate {chosen} is the best" if chosen else "the step as it was is the best"
+    tried, compared = len(report.candidates) - 1, f"{figures['compared']:.0f}"
+    told = f"{kept} ({compared} of {tried} candidates compared on all dev rows)"
+    if report.untested:
+        told = f"not tested (none of {tried} candidates was compared on all dev rows: raise --budget)"
+    return f"{told}; {figures['calls']:.0f} calls, {figures['seconds'] / 60:.1f} minutes of the model"
 
 
 class _Told:

@@ -14,7 +14,8 @@ def experiments(
 ) -> None:
     """List the best compiles of each step and model.
 
-    Means on dev and test rows, before and after, between 0 and 1. The champion is marked with a star.
+    Means on dev and test rows, before and after, between 0 and 1. `compared` counts the candidates that were
+    evaluated on all dev rows; with 0 nothing was tested. The champion is marked with a star.
     """
     from groundset.tracking.compiles import CompileStore, best_of
 
@@ -35,12 +36,13 @@ def experiments(
                 f"{each.before[split]:.3f} to {each.after[split]:.3f}" if split in each.after else "-"
                 for split in ("dev", "test")
             ),
+            "-" if each.compared is None else f"{each.compared}",
             f"{each.calls:,}",
             f"{each.run_id}{' *' if each.champion else ''}",
         )
         for each in best_of(found, best)
     ]
-    print_table(("step", "model", "optimizer", "dev", "test", "calls", "run"), rows)
+    print_table(("step", "model", "optimizer", "dev", "test", "compared", "calls", "run"), rows)
 
 
 def promote(

@@ -230,6 +230,7 @@ class Compiler:
             "budget": wish.budget,
             "calls": compiled.calls,
             "candidates": len(compiled.tried),
+            "compared": compiled.compared,
             "chosen": compiled.chosen,
             "teacher": self._teacher.name if self._teacher else None,
             "versions": {name: metadata.version(name) for name in _LIBRARIES},
@@ -262,7 +263,7 @@ class Compiler:
             candidates=compiled.tried,
             prompt=compiled.prompt,
             parameters={**asked, **environment(state)},
-            figures={**used, "calls": compiled.calls},
+            figures={**used, "calls": compiled.calls, "compared": compiled.compared},
             ending=compiled.ending,
         )
 

@@ -21,7 +21,11 @@ _ROWS_FILE = "predictions.parquet"
 
 
 class Experiment(NamedTuple):
-    """A compile as the store remembers it: ``before`` and ``after`` are the means on dev and test rows."""
+    """A compile as the store remembers it.
+
+    ``before`` and ``after`` are the means on dev and test rows; ``compared`` says how many candidates were evaluated
+    on all dev rows, None where it was not noted.
+    """
 
     run_id: str
     step: str
@@ -31,6 +35,7 @@ class Experiment(NamedTuple):
     after: Mapping[str, float]
     calls: int
     champion: bool
+    compared: int | None = None
 
 
 class CompileStore(TrackingStore):
@@ -192,6 +197,7 @@ def _experiment_of(run: Any, champion: bool) -> Experiment:
         told["after"],
         int(metrics.get("calls", 0)),
         champion,
+        int(metrics["compared"]) if "compared" in metrics else None,
     )
 
 

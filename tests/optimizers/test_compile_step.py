@@ -184,6 +184,22 @@ def test_what_is_measured_again_costs_nothing(compile_with: Compile) -> None:
     assert compiled.calls == engine.calls
 
 
+@pytest.mark.parametrize(("name", "budget"), [("gepa", 6), ("random-search", 6), ("labeled", 3)])
+def test_what_was_not_compared_on_all_dev_rows_was_not_tested(compile_with: Compile, name: str, budget: int) -> None:
+    compiled = compile_with(name, WishfulEngine("Who built mill"), budget=budget)
+    assert compiled.ending == "budget"
+    assert len(compiled.tried) > 1
+    assert compiled.compared == 0
+    assert compiled.chosen == 0
+
+
+@pytest.mark.parametrize("name", ["gepa", "random-search", "labeled"])
+def test_what_was_compared_is_counted(compile_with: Compile, name: str) -> None:
+    compiled = compile_with(name, WishfulEngine("usually" if name == "gepa" else "Who built mill"), budget=80)
+    assert 0 < compiled.compared < len(compiled.tried), "the step as it was is none of them"
+    assert compiled.compared == sum(each["dev"] is not None for each in compiled.tried[1:])
+
+
 def test_gepa_ends_with_its_pool(compile_with: Compile) -> None:
     compiled = compile_with("gepa", WishfulEngine("no such word"), budget=400)
     assert compiled.ending == "complete"

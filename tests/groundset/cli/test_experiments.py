@@ -31,15 +31,17 @@ def test_a_server_that_is_not_there_is_named_soon(run, monkeypatch):
 
 def test_compiles_are_listed_with_their_champion(run, monkeypatch):
     found = [
-        Experiment("r1", "answer", "tiny", "labeled", {"dev": 0.2, "test": 0.3}, {"dev": 0.5, "test": 0.6}, 1200, True),
+        Experiment(
+            "r1", "answer", "tiny", "labeled", {"dev": 0.2, "test": 0.3}, {"dev": 0.5, "test": 0.6}, 1200, True, 7
+        ),
         Experiment("r2", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.2}, 80, False),
     ]
     monkeypatch.setattr(CompileStore, "experiments", lambda store: found)
     ran = run("experiments")
     assert ran.out.splitlines() == [
-        "step      model  optimizer  dev             test            calls  run",
-        "answer    tiny   labeled    0.200 to 0.500  0.300 to 0.600  1,200  r1 *",
-        "question  tiny   gepa       0.100 to 0.200  -               80     r2",
+        "step      model  optimizer  dev             test            compared  calls  run",
+        "answer    tiny   labeled    0.200 to 0.500  0.300 to 0.600  7         1,200  r1 *",
+        "question  tiny   gepa       0.100 to 0.200  -               -         80     r2",
     ]
     assert "r2" not in run("experiments", "--step", "answer").out
     monkeypatch.setattr(CompileStore, "experiments", lambda store: [])

@@ -1,14 +1,14 @@
 """Labels: chunks and question-chunk pairs that a person called good or bad, with the reason."""
 
 import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Any, Literal, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from programs.errors import LabelError, LeakError
+from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
+from programs.errors import LeakError
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -41,6 +41,16 @@ class _Label(BaseModel):
     def good(self) -> bool:
         """Say whether the label is good."""
         return self.label == "good"
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Return what no other label has: the id within an annotation pass."""
+        return self.id, self.annotation_pass
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the document that it comes from."""
+        return (self.document,)
 
     @model_validator(mode="before")
     @classmethod
@@ -91,19 +101,6 @@ Label = ChunkLabel | QuestionLabel
 _OneLabel = TypeVar("_OneLabel", ChunkLabel, QuestionLabel)
 
 
-class Problem(NamedTuple):
-    """What is wrong with a label file; ``line`` counts from 1, 0 for the file as a whole."""
-
-    file: Path
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        """Return one line that names the place."""
-        place = f", line {self.line}" if self.line else ""
-        return f"{self.file}{place}: {self.message}"
-
-
 def split_of(document: str) -> Split:
     """Return the split of a document: 60 % train, 20 % dev, 20 % test, by the SHA-256 of its name."""
     place = int.from_bytes(hashlib.sha256(document.encode()).digest()[:4]) % 100
@@ -125,27 +122,15 @@ def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]
     return list(first.values())
 
 
-def check(files: Sequence[Path]) -> list[Problem]:
-    """Return everything that is wrong with label files: rows, repeated ids, documents in two splits.
-
-    Raises:
-        LabelError: a file cannot be read at all.
-    """
-    problems: list[Problem] = []
-    list(_labels(files, problems))
-    return problems
-
-
 def read_all(files: Sequence[Path]) -> list[Label]:
     """Return the labels of all files and annotation passes, in their order.
 
     Raises:
         LabelError: the first problem of the files.
     """
-    problems: list[Problem] = []
-    labels = list(_labels(files, problems))
-    if problems:
-        raise LabelError(f"{problems[0]} (groundset labels check names all {len(problems)})")
+    found: tuple[list[Label], list[Problem]] = sound_rows(files, parse_label)
+    labels, problems = found
+    refuse_problems(problems)
     return labels
 
 
@@ -173,52 +158,11 @@ def refuse_test_rows(labels: Iterable[Label]) -> None:
             raise LeakError(f"label {label.id} belongs to the test split: it cannot be trained on.")
 
 
-def _labels(files: Sequence[Path], problems: list[Problem]) -> Iterator[Label]:
-    seen: dict[tuple[str, int], str] = {}
-    splits: dict[str, Split] = {}
-    for file in files:
-        found = 0
-        for line, row in _rows(file, problems):
-            found += 1
-            label = _parse(row)
-            if isinstance(label, str):
-                problems.append(Problem(file, line, label))
-                continue
-            key = (label.id, label.annotation_pass)
-            if key in seen:
-                problems.append(Problem(file, line, f"id {label.id} was used before ({seen[key]})"))
-                continue
-            seen[key] = f"{file.name}, line {line}"
-            if splits.setdefault(label.document, label.split) != label.split:
-                told = f"document {label.document} is in two splits: {splits[label.document]} and {label.split}"
-                problems.append(Problem(file, line, told))
-                continue
-            yield label
-        if not found:
-            problems.append(Problem(file, 0, "it holds no rows"))
-
-
-def _rows(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
-    try:
-        lines = file.read_bytes().split(b"\n")
-    except OSError as error:
-        raise LabelError(f"{file}: {error.strerror or error}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-        except (ValueError, RecursionError):
-            problems.append(Problem(file, number, "not valid JSON in UTF-8"))
-
-
-def _parse(row: Any) -> Label | str:
+def parse_label(row: dict[str, Any]) -> Label | str:
     """Return the label of a row, or what is wrong with it."""
-    if not isinstance(row, dict):
-        return "not a JSON object"
+    if "step" in row and "label" not in row:
+        return f"it is a gold row of step {row['step']}, no label"
     try:
         return QuestionLabel.model_validate(row) if "question" in row else ChunkLabel.model_validate(row)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return f"{where}: {first['msg']}" if where else str(first["msg"]).removeprefix("Value error, ")
+        return first_fault(error)

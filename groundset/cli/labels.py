@@ -1,46 +1,62 @@
-"""`groundset labels`: are label files right, and what do they hold?"""
+"""`groundset labels`: are files of labels and gold rows right, and what do they hold?"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from groundset.cli.tables import print_table
-from optimizers.labels import Label, QuestionLabel, check, read_all
+from optimizers.gold import check, read_annotated
+from optimizers.gold_rows import GoldRow
+from optimizers.labels import Label, QuestionLabel
 from programs.errors import InputError
 
-app = typer.Typer(name="labels", help="Check and count annotated chunks and questions.", no_args_is_help=True)
+app = typer.Typer(name="labels", help="Check and count labels and gold rows.", no_args_is_help=True)
 
-Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="Label files in JSONL.", show_default=False)]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE", help="Files of labels or gold rows in JSONL.", show_default=False)
+]
 _SPLITS = ("train", "dev", "test")
 _SHOWN = 50
+_Row = TypeVar("_Row", bound=Label | GoldRow)
 
 
 @app.command("check")
 def check_files(files: Files) -> None:
-    """Name everything that is wrong with label files.
+    """Name everything that is wrong with files of labels and gold rows.
 
-    Checks every row against the schema, ids that occur twice, and documents that lie in two splits. Prints one
-    line for each problem, and ends with status 2 if there are any.
+    Checks every row against the schema of its kind (a row that names a step is a gold row), ids that occur twice,
+    and documents that lie in two splits. Prints one line for each problem, and ends with status 2 if there are any.
     """
     problems = check(files)
     for problem in problems[:_SHOWN]:
         typer.echo(str(problem))
     if problems:
-        raise InputError(f"{len(problems)} problems in {len(files)} label files; mend the rows named above.")
-    typer.echo(f"{len(read_all(files))} labels in {len(files)} files: nothing wrong.")
+        raise InputError(f"{len(problems)} problems in {len(files)} files; mend the rows named above.")
+    typer.echo(f"{len(read_annotated(files))} rows in {len(files)} files: nothing wrong.")
 
 
 @app.command("stats")
 def stats(files: Files) -> None:
-    """Count labels by reason, language and split.
+    """Count labels and gold rows by kind, language and split.
 
-    Where rows were labelled twice (the same id in a second annotation pass), the agreement of the two passes is
-    given as Cohen's kappa.
+    The kinds of labels are their reasons. Where labels were given twice (the same id in a second annotation pass),
+    the agreement of the two passes is given as Cohen's kappa.
     """
-    labels = read_all(files)
+    rows = read_annotated(files)
+    labels = [row for row in rows if not isinstance(row, GoldRow)]
+    gold = [row for row in rows if isinstance(row, GoldRow)]
+    if labels:
+        _label_stats(labels)
+    for step in dict.fromkeys(row.step for row in gold):
+        if labels or step != gold[0].step:
+            typer.echo()
+        _gold_stats(step, [row for row in gold if row.step == step])
+
+
+def _label_stats(labels: Sequence[Label]) -> None:
     first = [label for label in labels if label.annotation_pass == 1]
     documents = {label.document for label in first}
     typer.echo(f"{len(first)} labels of {len(documents)} documents.\n")
@@ -50,15 +66,24 @@ def stats(files: Files) -> None:
     questions = [label for label in first if isinstance(label, QuestionLabel)]
     if questions:
         typer.echo()
-        print_table(("origin", *_SPLITS, "all"), _counts(questions, lambda label: getattr(label, "origin", "")))
+        print_table(("origin", *_SPLITS, "all"), _counts(questions, lambda label: label.origin))
         answers = Counter(label.answer.label for label in questions if label.answer)
         typer.echo(f"\nAnswers: {', '.join(f'{name} {count}' for name, count in answers.most_common()) or 'none'}.")
     typer.echo(f"\n{_agreement(labels)}")
 
 
-def _counts(labels: Sequence[Label], value: Callable[[Label], str]) -> list[tuple[str, ...]]:
-    found = Counter((value(label), str(label.split)) for label in labels)
-    totals = Counter(value(label) for label in labels)
+def _gold_stats(step: str, rows: Sequence[GoldRow]) -> None:
+    documents = {source for row in rows for source in row.sources}
+    typer.echo(f"{len(rows)} gold rows of {len(documents)} documents for step {step}.\n")
+    if any(row.kind for row in rows):
+        print_table(("kind", *_SPLITS, "all"), _counts(rows, lambda row: row.kind))
+        typer.echo()
+    print_table(("language", *_SPLITS, "all"), _counts(rows, lambda row: row.language))
+
+
+def _counts(rows: Sequence[_Row], value: Callable[[_Row], str]) -> list[tuple[str, ...]]:
+    found = Counter((value(row), str(row.split)) for row in rows)
+    totals = Counter(value(row) for row in rows)
     return [(name, *(str(found[name, split]) for split in _SPLITS), str(total)) for name, total in totals.most_common()]
 
 

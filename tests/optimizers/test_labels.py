@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from optimizers.labels import ChunkLabel, QuestionLabel, check, read_labels, refuse_test_rows, split_of
+from optimizers.gold import check
+from optimizers.labels import ChunkLabel, QuestionLabel, read_labels, refuse_test_rows, split_of
 from programs.errors import LabelError, LeakError
 
 CHUNK = {

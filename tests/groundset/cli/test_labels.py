@@ -20,7 +20,7 @@ def write(path, *rows):
 
 def test_right_files_are_said_to_be_right(run, tmp_path):
     ran = run("labels", "check", write(tmp_path / "a.jsonl", ROW, BAD))
-    assert (ran.status, ran.out) == (0, "2 labels in 1 files: nothing wrong.\n")
+    assert (ran.status, ran.out) == (0, "2 rows in 1 files: nothing wrong.\n")
 
 
 def test_every_problem_is_named_and_the_status_is_2(run, tmp_path):
@@ -31,7 +31,7 @@ def test_every_problem_is_named_and_the_status_is_2(run, tmp_path):
         f"{file}, line 2: label bad does not go with reason ok",
         f"{file}, line 3: document tide-mill is in two splits: train and dev",
     ]
-    assert "2 problems in 1 label files" in ran.err
+    assert "2 problems in 1 files" in ran.err
     assert run("labels", "stats", tmp_path / "none.jsonl").status == 2
 
 
@@ -44,3 +44,36 @@ def test_stats_count_and_tell_the_agreement_of_two_passes(run, tmp_path):
     assert "citation  1      0    0     1" in ran.out
     assert "2 rows were labelled twice: Cohen's kappa 1.00 for good or bad, 1.00 for reasons." in ran.out
     assert "No row was labelled twice." in run("labels", "stats", first).out
+
+
+GOLD = {
+    "step": "compress",
+    "id": "g1",
+    "document": "tide-mill",
+    "chunk": "tide-mill-00",
+    "language": "en",
+    "split": "train",
+    "question": "In which year was it that the tide mill that stands at Orsle was built?",
+    "short_question": "When was the tide mill of Orsle built?",
+}
+
+
+def test_gold_rows_are_checked_and_counted_beside_labels(run, tmp_path):
+    labels = write(tmp_path / "a.jsonl", ROW, BAD)
+    again = {**GOLD, "step": "split", "id": "g2", "documents": ["tide-mill"], "chunks": ["tide-mill-00"]}
+    again["questions"] = ["Who built the tide mill of Orsle?", GOLD.get("short_question")]
+    again = {key: value for key, value in again.items() if key not in ("document", "chunk", "short_question")}
+    gold = write(tmp_path / "g.jsonl", GOLD, again)
+    assert run("labels", "check", labels, gold).out == "4 rows in 2 files: nothing wrong.\n"
+    counted = run("labels", "stats", labels, gold).out
+    assert "\n\n1 gold rows of 1 documents for step compress.\n\nlanguage  train" in counted
+    assert counted.index("2 labels") < counted.index("step compress") < counted.index("step split")
+    astray = run("labels", "check", labels, write(tmp_path / "g.jsonl", {**GOLD, "split": "test"}))
+    assert (astray.status, "is in two splits: train and test" in astray.out) == (2, True)
+
+
+def test_gold_rows_alone_are_counted_by_kind(run, tmp_path):
+    row = {**GOLD, "step": "answer", "topic": "", "passage": ROW["text"], "answer": "1712", "kind": "words"}
+    del row["short_question"]
+    counted = run("labels", "stats", write(tmp_path / "g.jsonl", row)).out
+    assert counted.startswith("1 gold rows of 1 documents for step answer.\n\nkind   train  dev  test  all\nwords  1")

@@ -1,0 +1,71 @@
+"""Gold files: rows of what steps should write, of one step or several, by the table of row types."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from pydantic import ValidationError
+
+from optimizers.gold_rows import (
+    AnswerGold,
+    CompressGold,
+    ConditionalGold,
+    GoldRow,
+    KeyphrasesGold,
+    MultiGold,
+    QuestionGold,
+    ReasoningGold,
+    RewriteGold,
+    SplitGold,
+)
+from optimizers.labels import Label, parse_label
+from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
+
+_ROWS: tuple[type[GoldRow], ...] = (
+    QuestionGold, AnswerGold, RewriteGold, ConditionalGold, ReasoningGold, CompressGold, KeyphrasesGold, SplitGold,
+    MultiGold,
+)  # fmt: skip
+GOLD: Mapping[str, type[GoldRow]] = {get_args(row.model_fields["step"].annotation)[0]: row for row in _ROWS}
+_Gold = TypeVar("_Gold", bound=GoldRow)
+
+
+def read_gold(kind: type[_Gold], files: Sequence[Path]) -> list[_Gold]:
+    """Return the gold rows of one kind, in their order. Other rows of the files are passed over.
+
+    Raises:
+        LabelError: a file cannot be read or breaks a rule.
+    """
+    return [row for row in read_annotated(files) if isinstance(row, kind)]
+
+
+def read_annotated(files: Sequence[Path]) -> list[Label | GoldRow]:
+    """Return the rows of all files, labels and gold.
+
+    Raises:
+        LabelError: the first problem of the files.
+    """
+    found: tuple[list[Label | GoldRow], list[Problem]] = sound_rows(files, _parse)
+    rows, problems = found
+    refuse_problems(problems)
+    return rows
+
+
+def check(files: Sequence[Path]) -> list[Problem]:
+    """Return everything that is wrong with files of labels and gold: rows, repeated ids, documents in two splits.
+
+    Raises:
+        LabelError: a file cannot be read at all.
+    """
+    return sound_rows(files, _parse)[1]
+
+
+def _parse(row: dict[str, Any]) -> Label | GoldRow | str:
+    if "step" not in row:
+        return parse_label(row)
+    kind = GOLD.get(str(row["step"]))
+    if kind is None:
+        return f"step: no gold rows are known of {row['step']!r}; there are {', '.join(GOLD)}"
+    try:
+        return kind.model_validate(row)
+    except ValidationError as error:
+        return first_fault(error)

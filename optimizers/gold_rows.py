@@ -1,0 +1,250 @@
+"""Gold rows: what a step should write, in the terms of its signature; one row type for each step."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from optimizers.labels import Split
+
+Kind = Literal[
+    "why", "how", "what_if", "comparison", "purpose", "condition", "amount",
+    "place", "time", "person", "definition", "list", "yes_no", "what",
+]  # fmt: skip
+NOT_STATED = "not stated"
+_SHORT = 3  # characters of an answer that may stand in its question by chance
+_SHORTER = 0.75  # of the characters of a question that its short form may have
+
+
+def _one_question(text: str) -> str:
+    if not text.endswith("?") or text.count("?") != 1:
+        raise ValueError("a question ends with its only question mark")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1)]
+Question = Annotated[str, AfterValidator(_one_question)]
+
+
+class GoldRow(BaseModel):
+    """What every gold row has; a key that the row type does not know is a fault."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: str
+    id: Text
+    language: Text
+    split: Split
+    kind: str = ""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Return what no other row has."""
+        return self.id, 1
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the documents that it comes from."""
+        raise NotImplementedError
+
+    def _faults(self) -> Iterator[str]:
+        """Yield what is wrong with the row beyond the types of its fields."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _refuse_faults(self) -> Self:
+        for fault in self._faults():
+            raise ValueError(fault)
+        return self
+
+
+class _OfOneChunk(GoldRow):
+    document: Text
+    chunk: Text
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.document,)
+
+
+class _OfSeveralChunks(GoldRow):
+    documents: tuple[Text, ...] = Field(min_length=1)
+    chunks: tuple[Text, ...] = Field(min_length=1)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self.documents
+
+
+class QuestionGold(_OfOneChunk):
+    """A question about one fact; ``before`` are up to two sentences before it, ``reply`` answers yes or no."""
+
+    step: Literal["question"]
+    topic: str
+    before: str
+    fact: Text
+    answer: Text
+    question: Question
+    kind: Kind
+    reply: Text | None = None
+
+    def _faults(self) -> Iterator[str]:
+        yield from _not_within(self.answer, self.fact)
+        if self.kind != "yes_no":
+            yield from _given_away(self.answer, self.question)
+        if (self.kind == "yes_no") != (self.reply is not None):
+            yield "a yes_no question has a reply, any other has none"
+
+
+class AnswerGold(_OfOneChunk):
+    """The answer to a question: words of the passage, a reply to a yes_no question, or "not stated"."""
+
+    step: Literal["answer"]
+    topic: str
+    passage: Text
+    question: Text
+    answer: Text
+    kind: Literal["words", "yes_no", "not_stated"]
+
+    def _faults(self) -> Iterator[str]:
+        if (self.kind == "not_stated") != (self.answer == NOT_STATED):
+            yield f"the answer of a not_stated question, and of no other, is {NOT_STATED!r}"
+        if self.kind == "words" and not _stands_in(self.answer, self.passage):
+            yield "the answer does not stand in the passage"
+
+
+class RewriteGold(_OfOneChunk):
+    """A refused question, advice, and the question that it leads to; ``kind`` is the reason of the refusal."""
+
+    step: Literal["rewrite"]
+    topic: str
+    before: str
+    fact: Text
+    answer: Text
+    question: Text
+    feedback: Text
+    better_question: Question
+    kind: Literal["context_reference", "vague", "malformed", "conjoined"]
+
+    def _faults(self) -> Iterator[str]:
+        yield from _not_within(self.answer, self.fact)
+        yield from _unchanged(self.question, self.better_question)
+        if not self.feedback.endswith(".") or "?" in self.feedback:
+            yield "feedback is a sentence that ends with a full stop"
+
+
+class ConditionalGold(_OfOneChunk):
+    """A question, and the same under a condition that changes or narrows its answer to ``answer``."""
+
+    step: Literal["conditional"]
+    topic: str
+    facts: tuple[Text, ...] = Field(min_length=1)
+    question: Question
+    condition: Text
+    answer: Text
+    conditional_question: Question
+
+    def _faults(self) -> Iterator[str]:
+        yield from _unchanged(self.question, self.conditional_question)
+        yield from _given_away(self.answer, self.conditional_question)
+
+
+class ReasoningGold(_OfOneChunk):
+    """A question about the second fact that needs the first one too; a ``derived`` answer stands in neither."""
+
+    step: Literal["reasoning"]
+    topic: str
+    facts: tuple[Text, Text]
+    name: Text
+    question: Question
+    answer: Text
+    derived: bool
+    reasoning_question: Question
+    kind: Literal["bridge", "compare", "sum", "order", "consequence"]
+
+    def _faults(self) -> Iterator[str]:
+        yield from _unchanged(self.question, self.reasoning_question)
+        if self.kind != "compare":
+            yield from _given_away(self.answer, self.reasoning_question)
+
+
+class CompressGold(_OfOneChunk):
+    """A long question and a short one that asks the same."""
+
+    step: Literal["compress"]
+    question: Question
+    short_question: Question
+
+    def _faults(self) -> Iterator[str]:
+        if len(self.short_question) > _SHORTER * len(self.question):
+            yield "the short question is hardly shorter"
+
+
+class KeyphrasesGold(_OfOneChunk):
+    """Three to five phrases of a passage that are answers to good questions, the best first."""
+
+    step: Literal["keyphrases"]
+    topic: str
+    passage: Text
+    keyphrases: tuple[Text, ...] = Field(min_length=3, max_length=5)
+
+    def _faults(self) -> Iterator[str]:
+        for place, phrase in enumerate(self.keyphrases):
+            if not _stands_in(phrase, self.passage):
+                yield f"no phrase of the passage: {phrase}"
+            if any(phrase in other for other in self.keyphrases[:place] + self.keyphrases[place + 1 :]):
+                yield f"a phrase that stands in another one: {phrase}"
+
+
+class SplitGold(_OfSeveralChunks):
+    """A question that asks several things, and one question for each of them."""
+
+    step: Literal["split"]
+    question: Question
+    questions: tuple[Question, ...] = Field(min_length=2)
+
+    def _faults(self) -> Iterator[str]:
+        return (fault for part in self.questions for fault in _unchanged(self.question, part))
+
+
+class MultiGold(_OfSeveralChunks):
+    """A question that needs all of its facts, one of each chunk; ``gives`` says what each contributes."""
+
+    step: Literal["multi_context"]
+    topic: str
+    facts: tuple[Text, ...] = Field(min_length=2, max_length=3)
+    gives: tuple[Text, ...]
+    compare: str = ""
+    answer: Text
+    question: Question
+    kind: Literal["bridge", "comparison"]
+
+    def _faults(self) -> Iterator[str]:
+        if not len(self.facts) == len(self.gives) == len(set(self.chunks)) == len(self.chunks):
+            yield "facts, gives and chunks are one of each for every chunk"
+        if (self.kind == "comparison") != bool(self.compare):
+            yield "a comparison says how it compares, a bridge does not"
+        if self.kind == "bridge":
+            yield from _given_away(self.answer, self.question)
+
+
+def _stands_in(words: str, passage: str) -> bool:
+    """Say whether a passage holds the words as they are, line breaks aside."""
+    return words in " ".join(passage.split())
+
+
+def _not_within(answer: str, fact: str) -> Iterator[str]:
+    if answer not in fact:
+        yield "the answer does not stand in the fact"
+    elif answer == fact:
+        yield "the answer is the whole fact"
+
+
+def _given_away(answer: str, question: str) -> Iterator[str]:
+    if len(answer) > _SHORT and answer.casefold() in question.casefold():
+        yield f"the question holds its answer: {answer}"
+
+
+def _unchanged(question: str, written: str) -> Iterator[str]:
+    if question.casefold() == written.casefold():
+        yield f"nothing was changed: {written}"

@@ -1,0 +1,189 @@
+"""Gold files: rows that break no rule are read, all others are named, and the shipped ones are sound."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optimizers.gold import GOLD, check, read_annotated, read_gold
+from optimizers.gold_rows import GoldRow, QuestionGold
+from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
+from programs.errors import LabelError
+from programs.steps import STEPS
+from programs.text import plain
+
+DATA = Path(__file__).parents[2] / "data"
+SHIPPED = sorted((DATA / "gold").glob("*.jsonl"))
+LABELS = sorted((DATA / "labels").glob("*.jsonl"))
+
+PLACE = {"document": "tide-mill", "chunk": "tide-mill-00", "language": "en", "split": "train", "topic": "Orsle"}
+PLACES = {"documents": ["tide-mill"], "chunks": ["tide-mill-00", "tide-mill-01"], "language": "en", "split": "train"}
+FACT = "The tide mill of Orsle stood still in 1712 because the sluice had rotted."
+ASKED = "Why did the tide mill of Orsle stand still in 1712?"
+ROWS: dict[str, dict[str, Any]] = {
+    "question": {
+        **PLACE,
+        "before": "It was built by monks.",
+        "fact": FACT,
+        "answer": "because the sluice had rotted",
+        "question": ASKED,
+        "kind": "why",
+    },
+    "answer": {**PLACE, "passage": FACT, "question": ASKED, "answer": "the sluice had rotted", "kind": "words"},
+    "rewrite": {
+        **PLACE,
+        "before": "",
+        "fact": FACT,
+        "answer": "the sluice had rotted",
+        "question": "Why did it stand still in 1712?",
+        "feedback": "Name the tide mill of Orsle.",
+        "better_question": ASKED,
+        "kind": "vague",
+    },
+    "conditional": {
+        **PLACE,
+        "facts": ["The mill grinds at ebb.", "At neap tide it grinds at night only."],
+        "question": "When does the tide mill of Orsle grind?",
+        "condition": "at neap tide",
+        "answer": "at night only",
+        "conditional_question": "When does the tide mill of Orsle grind at neap tide?",
+    },
+    "reasoning": {
+        **PLACE,
+        "facts": ["The mill was built by Ana Rull.", "Rull drowned in 1719."],
+        "name": "Ana Rull",
+        "question": "When did Ana Rull drown?",
+        "answer": "in 1719",
+        "derived": False,
+        "reasoning_question": "When did the builder of the tide mill of Orsle drown?",
+        "kind": "bridge",
+    },
+    "compress": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "question": "For what reason was it that the tide mill that stands at Orsle stood still in the year 1712?",
+        "short_question": ASKED,
+    },
+    "keyphrases": {**PLACE, "passage": FACT, "keyphrases": ["the sluice had rotted", "tide mill of Orsle", "1712"]},
+    "split": {
+        **PLACES,
+        "question": "Who built the tide mill of Orsle, and when did it stand still?",
+        "questions": ["Who built the tide mill of Orsle?", "When did the tide mill of Orsle stand still?"],
+    },
+    "multi_context": {
+        **PLACES,
+        "topic": "Orsle",
+        "facts": ["The tide mill was built in 1631.", "The wind mill was built in 1702."],
+        "gives": ["the year of the tide mill", "the year of the wind mill"],
+        "compare": "which is older",
+        "answer": "the tide mill",
+        "question": "Which is older, the tide mill or the wind mill of Orsle?",
+        "kind": "comparison",
+    },
+}
+
+
+def row_of(step: str, **change: Any) -> dict[str, Any]:
+    return {"step": step, "id": f"tide-mill-{step}-1", **ROWS[step], **change}
+
+
+def write(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_every_step_of_the_table_has_a_sound_row_here(tmp_path: Path) -> None:
+    file = write(tmp_path / "all.jsonl", *(row_of(step) for step in GOLD))
+    assert check([file]) == []
+    assert [row.key for row in read_annotated([file])] == [(f"tide-mill-{step}-1", 1) for step in GOLD]
+
+
+@pytest.mark.parametrize(
+    ("step", "change", "said"),
+    [
+        ("question", {"answer": "the roof had rotted"}, "the answer does not stand in the fact"),
+        ("question", {"answer": FACT}, "the answer is the whole fact"),
+        ("question", {"answer": "1712"}, "the question holds its answer: 1712"),
+        ("question", {"question": "Why?  And when?"}, "question: a question ends with its only question mark"),
+        ("question", {"kind": "riddle"}, "kind: "),
+        ("question", {"kind": "yes_no"}, "a yes_no question has a reply"),
+        ("question", {"reply": "Yes."}, "a yes_no question has a reply"),
+        ("question", {"annotator": "me"}, "annotator: Extra inputs are not permitted"),
+        ("question", {"split": None}, "split: "),
+        ("answer", {"answer": "the roof"}, "the answer does not stand in the passage"),
+        ("answer", {"answer": "not stated"}, "the answer of a not_stated question, and of no other"),
+        ("answer", {"kind": "not_stated"}, "the answer of a not_stated question, and of no other"),
+        ("rewrite", {"question": ASKED}, "nothing was changed"),
+        ("rewrite", {"feedback": "What mill?"}, "feedback is a sentence"),
+        ("rewrite", {"kind": "wrong_premise"}, "kind: "),
+        ("conditional", {"answer": "at neap tide"}, "the question holds its answer"),
+        ("conditional", {"conditional_question": ROWS["conditional"]["question"]}, "nothing was changed"),
+        ("reasoning", {"facts": ["one"]}, "facts.1: Field required"),
+        ("reasoning", {"answer": "builder"}, "the question holds its answer: builder"),
+        ("compress", {"short_question": ROWS["compress"]["question"]}, "the short question is hardly shorter"),
+        ("keyphrases", {"keyphrases": ["1712", "roof", "Orsle"]}, "no phrase of the passage: roof"),
+        ("keyphrases", {"keyphrases": ["1712", "in 1712", "Orsle"]}, "a phrase that stands in another one: 1712"),
+        ("keyphrases", {"keyphrases": ["1712"]}, "keyphrases: "),
+        ("split", {"questions": [ASKED]}, "questions: "),
+        ("split", {"questions": [ROWS["split"]["question"], ASKED]}, "nothing was changed"),
+        ("multi_context", {"chunks": ["tide-mill-00"]}, "facts, gives and chunks are one of each"),
+        ("multi_context", {"compare": ""}, "a comparison says how it compares"),
+        ("multi_context", {"kind": "bridge", "compare": ""}, "the question holds its answer: the tide mill"),
+    ],
+)
+def test_a_row_that_breaks_a_rule_is_named(tmp_path: Path, step: str, change: dict[str, Any], said: str) -> None:
+    file = write(tmp_path / "gold.jsonl", row_of(step, **change))
+    [problem] = check([file])
+    assert str(problem).startswith(f"{file}, line 1: {said}")
+    with pytest.raises(LabelError, match="line 1"):
+        read_gold(GoldRow, [file])
+
+
+def test_an_unknown_step_is_named_with_those_that_there_are(tmp_path: Path) -> None:
+    [problem] = check([write(tmp_path / "gold.jsonl", {**row_of("answer"), "step": "guess"})])
+    assert problem.message.startswith("step: no gold rows are known of 'guess'; there are question, answer, ")
+
+
+def test_documents_and_ids_are_compared_with_labels(tmp_path: Path) -> None:
+    label = {"document": "tide-mill", "text": FACT, "label": "good", "reason": "ok", "split": "test"}
+    labels = write(tmp_path / "labels.jsonl", {**label, "id": "tide-mill-00"}, {**label, "id": "tide-mill-answer-1"})
+    gold = write(tmp_path / "gold.jsonl", row_of("question"), row_of("answer", split="test"), row_of("split"))
+    assert [problem.message for problem in check([labels, gold])] == [
+        "document tide-mill is in two splits: test and train",
+        "id tide-mill-answer-1 was used before (labels.jsonl, line 2)",
+        "document tide-mill is in two splits: test and train",
+    ]
+
+
+def test_rows_of_one_step_are_read_past_labels_and_other_steps(tmp_path: Path) -> None:
+    label = {"id": "c", "document": "d", "text": FACT, "label": "good", "reason": "ok", "split": "test"}
+    file = write(tmp_path / "all.jsonl", row_of("question"), row_of("answer"), label)
+    assert [row.answer for row in read_gold(QuestionGold, [file])] == ["because the sluice had rotted"]
+    with pytest.raises(LabelError, match="it is a gold row of step question, no label"):
+        read_labels(ChunkLabel, [file])
+
+
+def test_the_rows_of_a_step_hold_what_its_signature_asks() -> None:
+    others = {"reasoning"}  # gold holds whole evolved questions; the step names a kind of thing
+    for step in GOLD.keys() - others:
+        fields = {name for name, field in STEPS[step].signature.fields.items() if field.is_required()}
+        assert fields <= GOLD[step].model_fields.keys(), step
+
+
+def test_the_shipped_rows_are_sound_and_in_the_split_of_their_documents() -> None:
+    assert check([*LABELS, *SHIPPED]) == []
+    for file in SHIPPED:
+        rows = [row for row in read_annotated([file]) if isinstance(row, GoldRow)]
+        assert {row.step for row in rows} <= {file.stem}
+        assert bool(rows) == (file.stem in GOLD)
+        assert {row.split for row in rows} in ({"train", "dev", "test"}, set())
+
+
+def test_the_chunks_of_shipped_rows_are_known_and_hold_their_facts() -> None:
+    gold = [DATA / "gold" / "chunks.jsonl", DATA / "gold" / "twins.jsonl"]
+    chunks = {label.id: label for label in read_labels(ChunkLabel, [*LABELS, *gold])}
+    for row in read_gold(QuestionGold, SHIPPED):
+        chunk = chunks[row.chunk]
+        assert (chunk.document, chunk.language, chunk.topic) == (row.document, row.language, row.topic), row.id
+        assert row.fact in " ".join(plain(chunk.text).split()), row.id
+    assert not [twin.id for twin in read_labels(QuestionLabel, gold) if twin.good]

@@ -12,8 +12,6 @@ Kind = Literal[
     "place", "time", "person", "definition", "list", "yes_no", "what",
 ]  # fmt: skip
 NOT_STATED = "not stated"
-_SHORT = 3  # characters of an answer that may stand in its question by chance
-_SHORTER = 0.75  # of the characters of a question that its short form may have
 
 
 def _one_question(text: str) -> str:
@@ -27,7 +25,7 @@ Question = Annotated[str, AfterValidator(_one_question)]
 
 
 class GoldRow(BaseModel):
-    """What every gold row has; a key that the row type does not know is a fault."""
+    """What every gold row has; a key that its type does not know is a fault, and what its ``_faults`` yields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -48,7 +46,6 @@ class GoldRow(BaseModel):
         raise NotImplementedError
 
     def _faults(self) -> Iterator[str]:
-        """Yield what is wrong with the row beyond the types of its fields."""
         raise NotImplementedError
 
     @model_validator(mode="after")
@@ -147,6 +144,7 @@ class ConditionalGold(_OfOneChunk):
     def _faults(self) -> Iterator[str]:
         yield from _unchanged(self.question, self.conditional_question)
         yield from _given_away(self.answer, self.conditional_question)
+        yield from _not_within(self.answer, " ".join(self.facts))
 
 
 class ReasoningGold(_OfOneChunk):
@@ -166,6 +164,8 @@ class ReasoningGold(_OfOneChunk):
         yield from _unchanged(self.question, self.reasoning_question)
         if self.kind != "compare":
             yield from _given_away(self.answer, self.reasoning_question)
+        if not self.derived:
+            yield from _not_within(self.answer, self.facts[1])
 
 
 class CompressGold(_OfOneChunk):
@@ -176,7 +176,7 @@ class CompressGold(_OfOneChunk):
     short_question: Question
 
     def _faults(self) -> Iterator[str]:
-        if len(self.short_question) > _SHORTER * len(self.question):
+        if 4 * len(self.short_question) > 3 * len(self.question):
             yield "the short question is hardly shorter"
 
 
@@ -241,7 +241,8 @@ def _not_within(answer: str, fact: str) -> Iterator[str]:
 
 
 def _given_away(answer: str, question: str) -> Iterator[str]:
-    if len(answer) > _SHORT and answer.casefold() in question.casefold():
+    # A number of up to three characters may stand in its question by chance.
+    if len(answer) > 3 and answer.casefold() in question.casefold():
         yield f"the question holds its answer: {answer}"
 
 

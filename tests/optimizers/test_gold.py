@@ -118,6 +118,8 @@ def test_every_step_of_the_table_has_a_sound_row_here(tmp_path: Path) -> None:
         ("rewrite", {"kind": "wrong_premise"}, "kind: "),
         ("conditional", {"answer": "at neap tide"}, "the question holds its answer"),
         ("conditional", {"conditional_question": ROWS["conditional"]["question"]}, "nothing was changed"),
+        ("conditional", {"answer": "at dawn"}, "the answer does not stand in the fact"),
+        ("reasoning", {"answer": "in 1720"}, "the answer does not stand in the fact"),
         ("reasoning", {"facts": ["one"]}, "facts.1: Field required"),
         ("reasoning", {"answer": "builder"}, "the question holds its answer: builder"),
         ("compress", {"short_question": ROWS["compress"]["question"]}, "the short question is hardly shorter"),

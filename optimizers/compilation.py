@@ -7,6 +7,7 @@ import dspy
 
 from optimizers.ledger import Candidate, Ledger
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, mean, mean_gain
+from optimizers.power import paired_deviation
 
 _KEPT_KEYS = ("language", "explanation", "augmented")
 
@@ -24,6 +25,8 @@ class Compilation(NamedTuple):
         ending: ``complete``, ``budget`` or ``interrupted``; then train and test rows were not measured.
         rows: what both said of each example that was measured.
         prompt: the prompt with the inputs as ``{{variables}}``.
+        deviation: the standard deviation of paired differences on dev between the step as it was and the candidates
+            that were evaluated on all of it; None if there are none.
     """
 
     predictor: dict[str, Any]
@@ -34,6 +37,7 @@ class Compilation(NamedTuple):
     ending: str
     rows: list[dict[str, Any]]
     prompt: str
+    deviation: float | None
 
     @property
     def compared(self) -> int:
@@ -64,6 +68,7 @@ def told_of(
     """
     before, dev = ledger.candidates[0], parts["dev"]
     predictor = _finished(best.state, start)
+    compared = [each for each in ledger.candidates[1:] if each.mean(dev) is not None]
     return Compilation(
         predictor=predictor,
         chosen=best.number,
@@ -71,12 +76,16 @@ def told_of(
         measures={
             "before": _measures(before, parts, decides=decides),
             "after": _measures(best, parts, decides=decides),
-            "gain": {name: mean_gain(_values(before, rows), _values(best, rows)) for name, rows in parts.items()},
+            "gain": {
+                name: mean_gain(_values(before, rows), _values(best, rows), _documents(rows))
+                for name, rows in parts.items()
+            },
         },
         calls=ledger.calls,
         ending=ending,
         rows=[_row(example, name, before, best) for name, rows in parts.items() for example in rows],
         prompt=_rendered(predictor, start, adapter),
+        deviation=paired_deviation(_values(before, dev), [_values(each, dev) for each in compared]),
     )
 
 
@@ -100,22 +109,32 @@ def _values(candidate: Candidate, rows: Sequence[dspy.Example]) -> list[float]:
     return [candidate.scores[example.id].value for example in rows]
 
 
+def _documents(rows: Sequence[dspy.Example]) -> list[str]:
+    return [example.get("document", example.id) for example in rows]
+
+
 def _measures(
     candidate: Candidate, parts: Mapping[str, Sequence[dspy.Example]], *, decides: bool
 ) -> dict[str, Interval]:
     found = {}
     for name, rows in parts.items():
-        found[name] = mean(_values(candidate, rows))
+        documents = _documents(rows)
+        found[name] = mean(_values(candidate, rows), documents)
         if decides:
             good = [bool(example.fit) for example in rows]
             probability = [candidate.outputs[example.id]["probability"] for example in rows]
-            found[f"{name}_auc"] = bootstrap(area_under_roc, good, probability)
-            found[f"{name}_average_precision"] = bootstrap(average_precision, good, probability)
+            found[f"{name}_auc"] = bootstrap(area_under_roc, good, probability, documents)
+            found[f"{name}_average_precision"] = bootstrap(average_precision, good, probability, documents)
     return found
 
 
 def _row(example: dspy.Example, split: str, before: Candidate, after: Candidate) -> dict[str, Any]:
-    told: dict[str, Any] = {"split": split, "id": example.id, "inputs": str(example.inputs().toDict())}
+    told: dict[str, Any] = {
+        "split": split,
+        "id": example.id,
+        "document": example.get("document", example.id),
+        "inputs": str(example.inputs().toDict()),
+    }
     if "fit" in example:
         told["fit"] = bool(example.fit)
     for name, candidate in (("before", before), ("after", after)):

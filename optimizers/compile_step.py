@@ -10,6 +10,7 @@ import dspy
 
 from optimizers.compilation import Compilation, told_of
 from optimizers.ledger import Candidate, Ledger
+from optimizers.power import detectable_gain
 from optimizers.step import CriticStep, GeneratorStep
 from optimizers.steps import COMPILABLE
 from optimizers.steps.base import Judges
@@ -19,7 +20,9 @@ from programs.errors import LeakError, Stopped, StrategyError
 from programs.nearest import Encode, Nearest
 from programs.steps.demos import Demos
 
-DEV, TEST, TRAIN = 24, 40, 60
+BUDGET, TEST, TRAIN = 1200, 40, 60
+_FEWEST, _MOST = 24, 300  # dev rows where the wish names no number
+_ROUNDS = 4  # candidates that the budget should be able to compare on all of them
 _REPORTED = 24  # train rows: what they say is of interest beside the others only
 
 
@@ -36,7 +39,9 @@ class Setting:
         teacher: a second, larger model.
         budget: calls that the strategy may make beside the measurements before and after.
         seed: fixes what chance decides.
-        dev, test: how many examples are compared on, and reported at the end; of train as many as of dev, at most 24.
+        dev: how many examples candidates are compared on; as many as labels hold and the budget allows by default, up
+            to 300.
+        test: how many are reported at the end; of train as many as of dev, at most 24.
     """
 
     adapter: Any
@@ -45,25 +50,37 @@ class Setting:
     demos: Demos
     encode: Encode
     teacher: Any = None
-    budget: int = 150
+    budget: int = BUDGET
     seed: int = 0
-    dev: int = DEV
+    dev: int | None = None
     test: int = TEST
     on_call: Callable[[], None] | None = None
     on_progress: Callable[[str], object] = field(default=str)
 
-    @property
-    def train(self) -> int:
-        """Return how many train examples are reported."""
-        return min(_REPORTED, self.dev)
+
+def dev_rows(step: str, examples: Examples, setting: Setting) -> list[dspy.Example]:
+    """Return the examples that candidates are compared on."""
+    wanted = setting.dev
+    if wanted is None:
+        wanted = min(_MOST, max(_FEWEST, setting.budget // (_ROUNDS * _calls_for_one(step))))
+    return examples.inputs["dev"][:wanted]
+
+
+def foreseen_gain(step: str, rows: int) -> float:
+    """Return the smallest gain that so many dev rows can see, by what was measured of the step before."""
+    return detectable_gain(COMPILABLE[step].deviation, rows)
 
 
 def estimated_calls(step: str, examples: Examples, setting: Setting) -> int:
     """Return how many calls a compile takes at most: before on dev, the strategy's budget, both on train and test."""
-    dev = len(examples.inputs["dev"][: setting.dev])
-    train = len(examples.inputs["train"][: setting.train])
+    dev = len(dev_rows(step, examples, setting))
+    train = min(_REPORTED, dev, len(examples.inputs["train"]))
     measured = dev + 2 * (train + len(examples.inputs["test"][: setting.test]))
-    return setting.budget + measured * (2 if COMPILABLE[step].asks_model else 1)
+    return setting.budget + measured * _calls_for_one(step)
+
+
+def _calls_for_one(step: str) -> int:
+    return 2 if COMPILABLE[step].asks_model else 1
 
 
 def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Setting) -> Compilation:
@@ -75,7 +92,7 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
     """
     if strategy.run is None:
         raise StrategyError(f"--optimizer {strategy.name} is no strategy for a language model.")
-    train, dev = examples.inputs["train"][:TRAIN], examples.inputs["dev"][: setting.dev]
+    train, dev = examples.inputs["train"][:TRAIN], dev_rows(step, examples, setting)
     test, demos = examples.inputs["test"][: setting.test], examples.demos["train"]
     refuse_test_examples([*train, *dev, *demos])
     strategy.check(step, demos=bool(demos), teacher=setting.teacher is not None)
@@ -101,7 +118,10 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         teacher=setting.teacher,
         encode=setting.encode,
     )
-    setting.on_progress(f"Measuring {step} as it is on {len(dev)} examples")
+    seen = foreseen_gain(step, len(dev))
+    setting.on_progress(
+        f"Measuring {step} as it is on {len(dev)} examples, which can tell a gain of {seen:.2f} from noise"
+    )
     with _failures_as_they_were(), dspy.context(max_history_size=0, max_errors=1):
         task.evaluate(student, dev[:1])  # what a first call loads says nothing about the others
         started = time.perf_counter()
@@ -113,7 +133,7 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         before, best = ledger.candidates[0], ledger.best(dev)
         parts = {"dev": dev}
         if ending != "interrupted":
-            parts = {"train": train[: setting.train], "dev": dev, "test": test}
+            parts = {"train": train[: min(_REPORTED, len(dev))], "dev": dev, "test": test}
             setting.on_progress(f"Reporting {len(parts['train'])} train and {len(test)} test examples")
         for candidate in {before.number: before, best.number: best}.values():
             program = _as_program(task, candidate, strategy)

@@ -57,8 +57,18 @@ def precision_at_recall(
     return float(max(precisions[:-1][recalls[:-1] >= recall]))
 
 
-def bootstrap(measure: Measure, good: Flags, probability: Scores, *, draws: int = 1000, seed: int = 0) -> Interval:
-    """Return a measure with its percentile bootstrap interval; good and bad rows are drawn apart.
+def bootstrap(
+    measure: Measure,
+    good: Flags,
+    probability: Scores,
+    units: Sequence[str] | None = None,
+    *,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Interval:
+    """Return a measure with its percentile bootstrap interval.
+
+    With ``units``, the documents of the rows, whole documents are drawn; else good and bad rows are, apart.
 
     Raises:
         ValueError: if all rows are good, or all are bad.
@@ -66,7 +76,8 @@ def bootstrap(measure: Measure, good: Flags, probability: Scores, *, draws: int 
     flags, scores = np.asarray(good, dtype=bool), np.asarray(probability, dtype=float)
     if flags.all() or not flags.any():
         raise ValueError("a measure of decisions needs good and bad rows")
-    found = [measure(flags[rows], scores[rows]) for rows in _draws(flags, draws, seed)]
+    drawn = _draws(flags, draws, seed) if units is None else _document_draws(flags, units, draws, seed)
+    found = [measure(flags[rows], scores[rows]) for rows in drawn]
     low, high = np.quantile(found, [0.025, 0.975])
     return Interval(measure(flags, scores), float(low), float(high))
 
@@ -86,8 +97,11 @@ def paired_gain(
     return Interval(measure(flags, new) - measure(flags, old), float(low), float(high))
 
 
-def mean(values: Scores, *, draws: int = 1000, seed: int = 0) -> Interval:
+def mean(values: Scores, units: Sequence[str] | None = None, *, draws: int = 1000, seed: int = 0) -> Interval:
     """Return the mean of scores with its percentile bootstrap interval.
+
+    With ``units``, the documents of the rows, whole documents are drawn, because rows of one are alike; if all rows
+    are of one document, rows are.
 
     Raises:
         ValueError: if there are none.
@@ -95,18 +109,19 @@ def mean(values: Scores, *, draws: int = 1000, seed: int = 0) -> Interval:
     scores = np.asarray(values, dtype=float)
     if not len(scores):
         raise ValueError("a mean needs scores")
-    random = np.random.default_rng(seed)
-    found = [float(random.choice(scores, len(scores)).mean()) for _ in range(draws)]
-    low, high = np.quantile(found, [0.025, 0.975])
+    places = _places(units, len(scores))
+    sums, counts = np.bincount(places, weights=scores), np.bincount(places)
+    drawn = np.random.default_rng(seed).integers(0, len(sums), (draws, len(sums)))
+    low, high = np.quantile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [0.025, 0.975])
     return Interval(float(scores.mean()), float(low), float(high))
 
 
-def mean_gain(before: Scores, after: Scores) -> Interval:
+def mean_gain(before: Scores, after: Scores, units: Sequence[str] | None = None) -> Interval:
     """Return by how much the mean of ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
 
-    Here the value may lie between -1 and 1.
+    Here the value may lie between -1 and 1. ``units``: see :func:`mean`.
     """
-    return mean([new - old for old, new in zip(before, after, strict=True)])
+    return mean([new - old for old, new in zip(before, after, strict=True)], units)
 
 
 def share(count: int, total: int) -> Interval:
@@ -139,6 +154,30 @@ def kappa(first: Sequence[str], second: Sequence[str]) -> float:
     from sklearn.metrics import cohen_kappa_score
 
     return float(cohen_kappa_score(first, second))
+
+
+def _places(units: Sequence[str] | None, count: int) -> npt.NDArray[np.intp]:
+    """Return for each row the number of its document; its own number where documents say nothing."""
+    if units is None or len(set(units)) < 2:
+        return np.arange(count)
+    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+    return np.array([numbers[unit] for unit in units], dtype=np.intp)
+
+
+def _document_draws(
+    flags: npt.NDArray[np.bool_], units: Sequence[str], draws: int, seed: int
+) -> list[npt.NDArray[np.intp]]:
+    """Draw documents until so many draws hold good and bad rows; rows, where too few documents do."""
+    random, places = np.random.default_rng(seed), _places(units, len(flags))
+    rows = [np.flatnonzero(places == number) for number in range(places.max() + 1)]
+    found = []
+    for _ in range(2 * draws):
+        drawn = np.concatenate([rows[number] for number in random.integers(0, len(rows), len(rows))])
+        if flags[drawn].any() and not flags[drawn].all():
+            found.append(drawn)
+        if len(found) == draws:
+            return found
+    return _draws(flags, draws, seed)
 
 
 def _draws(flags: npt.NDArray[np.bool_], draws: int, seed: int) -> list[npt.NDArray[np.intp]]:

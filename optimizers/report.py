@@ -17,13 +17,14 @@ class CompileReport:
     Attributes:
         state: what was found.
         measures: ``before``, ``after`` and ``gain``, each with figures by name (``dev``, ``test``, ...).
-        rows: for each dev and test example ``split``, ``id``, ``before_score`` and ``after_score`` between 0 and 1,
-            and whatever else was said of it; of a critic also ``fit`` and ``before_probability`` and
+        rows: for each dev and test example ``split``, ``id``, ``document``, ``before_score`` and ``after_score`` from
+            0 to 1, and whatever else was said of it; of a critic also ``fit`` and ``before_probability`` and
             ``after_probability``.
         candidates: for each one tried its ``number``, its mean on dev and what it was.
         prompt: the prompt with the inputs as ``{{variables}}``, for a step that has one.
         parameters: what it was made with.
-        figures: calls, tokens and seconds; ``compared`` says how many candidates were evaluated on all dev rows.
+        figures: calls, tokens and seconds; ``compared`` says how many candidates were evaluated on all dev rows,
+            ``detectable_gain`` what gain these rows could see.
         ending: ``complete``, ``budget`` or ``interrupted``.
     """
 

@@ -38,7 +38,7 @@ def compile_steps(
     ] = None,
     budget: Annotated[
         int, typer.Option(min=1, metavar="N", help="Language model calls that the strategy may make for each step.")
-    ] = 150,
+    ] = 1200,
     target_precision: Annotated[
         float | None,
         typer.Option(
@@ -58,6 +58,7 @@ def compile_steps(
     """Compile steps against labels.
 
     Examples to learn from come from the split train, candidates are compared on dev, and test is only reported.
+    The budget decides how many dev rows are taken, 24 to 300, and so how small a gain can be seen.
     Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best so far, and the same command
     goes on without paying for a call twice.
     """
@@ -190,6 +191,7 @@ def _told(report: "CompileReport") -> str:
     kept = f"candidate {chosen} is the best" if chosen else "the step as it was is the best"
     tried, compared = len(report.candidates) - 1, f"{figures['compared']:.0f}"
     told = f"{kept} ({compared} of {tried} candidates compared on all dev rows)"
+    told += f"; a gain of {figures['detectable_gain']:.2f} could have been told from noise"
     if report.untested:
         told = f"not tested (none of {tried} candidates was compared on all dev rows: raise --budget)"
     return f"{told}; {figures['calls']:.0f} calls, {figures['seconds'] / 60:.1f} minutes of the model"

@@ -50,10 +50,11 @@ def promote(
 ) -> None:
     """Make a compile the champion of its step and model.
 
-    It must beat the present champion on dev rows beyond noise, and must not fall on test rows; otherwise nothing
-    changes and the exit status is 2. `groundset generate --compiled champion` uses the champions.
+    It must beat the present champion on dev rows beyond noise; otherwise nothing changes and the exit status is 2.
+    The gain on test rows is only printed. `groundset generate --compiled champion` uses the champions.
     """
     from groundset.tracking.compiles import CompileStore
 
-    name, gain = CompileStore.open(create=False).promote(run_id)
-    typer.echo(f"{name}: {run_id} is the champion. Gain on dev rows: {gain}.")
+    name, gains = CompileStore.open(create=False).promote(run_id)
+    told = ", ".join(f"on {split} rows {gain}" for split, gain in gains.items())
+    typer.echo(f"{name}: {run_id} is the champion. Gain {told}.")

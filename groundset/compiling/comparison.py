@@ -34,16 +34,18 @@ def compare(
     rows: list[dict[str, Any]] = []
     for split in before.probabilities:
         scores: dict[str, list[float]] = {}
+        documents = [label.document for label in splits[split]]
         for version, said in (("before", before), ("after", after)):
             found = zip(splits[split], said.probabilities[split], strict=True)
             scores[version] = [decision_value(label.good, p >= said.threshold, p) for label, p in found]
-            measures[version][split] = mean(scores[version])
+            measures[version][split] = mean(scores[version], documents)
             measures[version] |= {f"{split}_{name}": figure for name, figure in said.measures[split].items()}
-        measures["gain"][split] = mean_gain(scores["before"], scores["after"])
+        measures["gain"][split] = mean_gain(scores["before"], scores["after"], documents)
         rows += [
             {
                 "split": split,
                 "id": label.id,
+                "document": label.document,
                 OVERALL: label.good,
                 "reason": label.reason,
                 "before_probability": before.probabilities[split][place],

@@ -23,9 +23,10 @@ from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
 from optimizers.compilation import Compilation
-from optimizers.compile_step import DEV, TEST, Setting, compile_step, estimated_calls
+from optimizers.compile_step import BUDGET, TEST, Setting, compile_step, estimated_calls
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.measures import recorded
+from optimizers.power import detectable_gain
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
 from optimizers.steps.examples import Examples, examples_of
@@ -50,13 +51,14 @@ class Wish:
         out: the folder of the states.
         budget: calls that a strategy may make for each step.
         seed: fixes what chance would decide.
-        dev, test: how many examples candidates are compared on, and how many are reported at the end.
+        dev, test: how many examples candidates are compared on, by default what labels and budget allow, and how many
+            are reported at the end.
     """
 
     out: Path
-    budget: int = 150
+    budget: int = BUDGET
     seed: int = 0
-    dev: int = DEV
+    dev: int | None = None
     test: int = TEST
 
 
@@ -231,6 +233,7 @@ class Compiler:
             "calls": compiled.calls,
             "candidates": len(compiled.tried),
             "compared": compiled.compared,
+            "detectable_gain": _detectable(step, compiled),
             "chosen": compiled.chosen,
             "teacher": self._teacher.name if self._teacher else None,
             "versions": {name: metadata.version(name) for name in _LIBRARIES},
@@ -263,9 +266,21 @@ class Compiler:
             candidates=compiled.tried,
             prompt=compiled.prompt,
             parameters={**asked, **environment(state)},
-            figures={**used, "calls": compiled.calls, "compared": compiled.compared},
+            figures={
+                **used,
+                "calls": compiled.calls,
+                "compared": compiled.compared,
+                "detectable_gain": _detectable(step, compiled),
+            },
             ending=compiled.ending,
         )
+
+
+def _detectable(step: str, compiled: Compilation) -> float:
+    """Return the smallest gain that the dev rows could tell from noise, as the candidates really differed."""
+    rows = sum(row["split"] == "dev" for row in compiled.rows)
+    deviation = compiled.deviation or COMPILABLE[step].deviation
+    return round(detectable_gain(deviation, rows), 4)
 
 
 @contextmanager

@@ -104,6 +104,8 @@ class Compiling:
         metric: what an output is worth, from 0 (useless) to 1, with a sentence that names the rule which was broken
             and the words that broke it.
         instructions: the pool of instructions, each against one kind of fault.
+        deviation: the standard deviation of the paired differences of two candidates on dev rows, as it was measured;
+            docs/compilation.md says where. It tells beforehand what a number of rows can see.
         asks_model: whether the metric asks the model once more for each question that is any good.
         fitting: what its head is fitted with, for a step that decides.
     """
@@ -112,5 +114,6 @@ class Compiling:
     examples: Callable[[Source], tuple[Rows, Rows]]
     metric: Metric
     instructions: tuple[Instruction, ...]
+    deviation: float
     asks_model: bool = False
     fitting: Fitting | None = None

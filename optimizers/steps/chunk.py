@@ -38,4 +38,4 @@ FITTING = Fitting(
     target_precision=0.8,
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, fitting=FITTING)
+COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.40, fitting=FITTING)

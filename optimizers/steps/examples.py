@@ -1,7 +1,7 @@
 """What steps are compiled on: inputs made from labelled rows, and demos where the labels hold an output.
 
 Rows keep the split of their document. An example carries the signature's inputs, the outputs that a label gives, and
-``id``, ``split``, ``passage``, ``language`` and ``explanation`` for metrics and records.
+``id``, ``split``, ``document``, ``passage``, ``language`` and ``explanation`` for metrics and records.
 """
 
 import random
@@ -58,7 +58,7 @@ def examples_of(
 def example_row(label: ChunkLabel | QuestionLabel, passage: str, asked: dict[str, str], **more: Any) -> Row:
     """Return an example whose inputs are ``asked``; ``number`` tells the examples of one label apart."""
     carried = {"passage": passage, "language": language_of(passage), "explanation": label.explanation}
-    named = {"id": f"{label.id}/{more.pop('number', 0)}", "split": label.split}
+    named = {"id": f"{label.id}/{more.pop('number', 0)}", "split": label.split, "document": label.document}
     example = dspy.Example(**{**carried, **asked, **more, **named})
     return label.split, example.with_inputs(*asked)
 

@@ -43,4 +43,4 @@ FITTING = Fitting(
     target_precision=0.5,
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, fitting=FITTING)
+COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.52, fitting=FITTING)

@@ -46,4 +46,4 @@ INSTRUCTIONS = (
     Instruction(r"", "Complete in one or two words: the named thing is a kind of"),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.12)

@@ -13,7 +13,7 @@ from groundset.data_files import data_path
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.journal import JournaledEngine, MemoryJournal
 from optimizers.compilation import Compilation
-from optimizers.compile_step import Setting, compile_step
+from optimizers.compile_step import Setting, compile_step, dev_rows
 from optimizers.steps.base import Judges
 from optimizers.steps.examples import Examples
 from optimizers.strategies import STRATEGIES
@@ -182,6 +182,24 @@ def test_what_is_measured_again_costs_nothing(compile_with: Compile) -> None:
     compiled = compile_with("gepa", engine, budget=12)
     assert compiled.tried[1]["dev"] == 1.0
     assert compiled.calls == engine.calls
+
+
+@pytest.mark.parametrize(
+    ("step", "budget", "rows"),
+    [("answer", 1200, 300), ("answer", 600, 150), ("answer", 40, 24), ("question", 1200, 150), ("answer", 9000, 300)],
+)
+def test_the_budget_decides_how_many_dev_rows_are_compared_on(step: str, budget: int, rows: int) -> None:
+    made_with = {"adapter": None, "critic": None, "judges": JUDGES, "demos": DEMOS, "encode": encode}
+    assert len(dev_rows(step, answers(dev=400), Setting(**made_with, budget=budget))) == rows
+    assert len(dev_rows(step, answers(dev=60), Setting(**made_with, budget=budget))) == min(rows, 60)
+    assert len(dev_rows(step, answers(dev=400), Setting(**made_with, budget=budget, dev=7))) == 7
+
+
+def test_what_the_rows_can_see_is_said_before(compile_with: Compile) -> None:
+    told: list[str] = []
+    compiled = compile_with("labeled", WishfulEngine("mill number 3"), on_progress=told.append)
+    assert told[0] == "Measuring answer as it is on 4 examples, which can tell a gain of 0.36 from noise"
+    assert compiled.deviation is not None
 
 
 @pytest.mark.parametrize(("name", "budget"), [("gepa", 6), ("random-search", 6), ("labeled", 3)])

@@ -10,6 +10,7 @@ from optimizers.measures import (
     bootstrap,
     kappa,
     lower_bound,
+    mean,
     paired_gain,
     precision_at_recall,
     share,
@@ -95,3 +96,20 @@ def test_a_handful_of_rows_supports_no_promise() -> None:
 def test_an_interval_below_zero_reads_without_two_signs_in_a_row() -> None:
     assert str(Interval(0.824, 0.76, 0.88)) == "0.82 (0.76-0.88)"
     assert str(Interval(-0.012, -0.038, -0.001)) == "-0.01 (-0.04 to 0.00)"
+
+
+def test_rows_of_one_document_make_an_interval_no_narrower() -> None:
+    scores = [0.0, 1.0] * 4
+    alone, twins = mean(scores), mean(scores * 10, [f"d{n}" for n in range(8)] * 10)
+    assert twins.value == alone.value
+    assert twins[1:] == pytest.approx(alone[1:])
+    assert mean(scores * 10).high < alone.high
+    assert mean(scores, ["d"] * 8) == alone, "one document says nothing of how documents differ"
+
+
+def test_whole_documents_are_drawn_for_decisions() -> None:
+    flags, scores = [True, False] * 8, [0.9, 0.1, 0.3, 0.6] * 4
+    documents = [f"d{n // 4}" for n in range(16)]
+    assert bootstrap(area_under_roc, flags, scores, documents, draws=200).low == pytest.approx(0.75)
+    apart = ["good" if flag else "bad" for flag in flags]
+    assert bootstrap(area_under_roc, flags, scores, apart, draws=50).value == pytest.approx(0.75)

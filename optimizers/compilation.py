@@ -8,8 +8,9 @@ import dspy
 from optimizers.ledger import Candidate, Ledger
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, mean, mean_gain
 from optimizers.power import paired_deviation
+from programs.nearest import ALWAYS
 
-_KEPT_KEYS = ("language", "explanation", "augmented")
+_KEPT_KEYS = ("language", "explanation", "augmented", ALWAYS)
 
 
 class Compilation(NamedTuple):

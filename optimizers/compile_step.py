@@ -62,7 +62,7 @@ def dev_rows(step: str, examples: Examples, setting: Setting) -> list[dspy.Examp
     """Return the examples that candidates are compared on."""
     wanted = setting.dev
     if wanted is None:
-        wanted = min(_MOST, max(_FEWEST, setting.budget // (_ROUNDS * _calls_for_one(step))))
+        wanted = min(_MOST, max(_FEWEST, setting.budget // (_ROUNDS * COMPILABLE[step].calls_for_one)))
     return examples.inputs["dev"][:wanted]
 
 
@@ -76,11 +76,7 @@ def estimated_calls(step: str, examples: Examples, setting: Setting) -> int:
     dev = len(dev_rows(step, examples, setting))
     train = min(_REPORTED, dev, len(examples.inputs["train"]))
     measured = dev + 2 * (train + len(examples.inputs["test"][: setting.test]))
-    return setting.budget + measured * _calls_for_one(step)
-
-
-def _calls_for_one(step: str) -> int:
-    return 2 if COMPILABLE[step].asks_model else 1
+    return setting.budget + measured * COMPILABLE[step].calls_for_one
 
 
 def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Setting) -> Compilation:
@@ -186,7 +182,6 @@ def _search(task: Task, strategy: Strategy, setting: Setting) -> str:
 
 def _as_program(task: Task, candidate: Candidate, strategy: Strategy) -> GeneratorStep | CriticStep:
     program = task.copy()
-    program.predict.load_state(candidate.state)
-    if strategy.nearest and candidate.number and isinstance(program, GeneratorStep):
-        program.select = Nearest(strategy.nearest, task.encode)
+    nearest = strategy.nearest if candidate.number else 0
+    program.load(candidate.state, Nearest(nearest, task.encode) if nearest else None)
     return program

@@ -1,12 +1,13 @@
 """A step as a program of its own, the way a recipe runs it, for optimizers to work on."""
 
+import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import dspy
 
-from optimizers.ledger import Ledger
+from optimizers.ledger import Candidate, Ledger, State
 from programs.deciding import OVERALL, asking_only, explained
 from programs.errors import Stopped
 from programs.language import language_of
@@ -15,23 +16,29 @@ from programs.steps.demos import in_language
 
 
 class GeneratorStep(dspy.Module):
-    """One predictor that writes, given the demos in the language of its inputs."""
+    """One predictor that writes, given the demos in the language of its inputs.
+
+    ``kept`` are the demos that it started from. They are shown before those of the predictor, and optimizers, which
+    take all demos off a predictor before they give it others, do not reach them.
+    """
 
     def __init__(self, predict: dspy.Predict, ledger: Ledger, adapter: Any) -> None:
-        """Wrap a predictor; set ``select`` to choose among its demos for each input.
+        """Wrap a copy of a predictor; set ``select`` to choose among its demos for each input.
 
         The adapter goes with the step, so that optimizers which ask a model of their own do it in their own way.
         """
         super().__init__()
-        self.predict = predict
+        self.predict = predict.deepcopy()
+        self.kept: tuple[Any, ...] = tuple(self.predict.demos)
+        self.predict.demos = []
         self._ledger = ledger
         self._adapter = adapter
         self.select: Select | None = None
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Write once and note for which candidate."""
-        candidate = self._ledger.candidate(self.predict)
-        demos = in_language(self.predict.demos, language_of(" ".join(map(str, inputs.values()))))
+        candidate = self.candidate()
+        demos = in_language([*self.kept, *self.predict.demos], _language_of(inputs))
         if self.select is not None:
             demos = self.select(demos, inputs)
         lm = self.predict.lm or dspy.settings.lm
@@ -44,6 +51,33 @@ class GeneratorStep(dspy.Module):
             raise Stopped("the model failed") from error
         prediction._candidate = candidate
         return prediction
+
+    def candidate(self) -> Candidate:
+        """Return the candidate that the step is now."""
+        for demo in self.predict.demos:  # those that a model wrote name no language
+            if "language" not in demo:
+                demo["language"] = _language_of({name: demo[name] for name in self.predict.signature.input_fields})
+        whole = copy.copy(self.predict)
+        whole.demos = [*self.kept, *self.predict.demos]
+        return self._ledger.candidate(whole)
+
+    def load(self, state: State, select: Select | None = None) -> None:
+        """Become a candidate, whose state holds all its demos."""
+        self.kept, self.select = (), select
+        self.predict.load_state(state)
+
+    def give_way(self, kind: Callable[[Mapping[str, Any]], str]) -> None:
+        """Drop for each demo of the predictor one that was kept of the same language and kind."""
+        kept = list(self.kept)
+        for demo in self.predict.demos:
+            same = (each for each in kept if each["language"] == demo["language"] and kind(each) == kind(demo))
+            if (found := next(same, None)) is not None:
+                kept.remove(found)
+        self.kept = tuple(kept)
+
+
+def _language_of(inputs: Mapping[str, Any]) -> str:
+    return language_of(" ".join(map(str, inputs.values())))
 
 
 class CriticStep(dspy.Module):
@@ -58,7 +92,7 @@ class CriticStep(dspy.Module):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Decide once and note for which candidate."""
-        candidate = self._ledger.candidate(self.predict)
+        candidate = self.candidate()
         try:
             # Not `decide`: it collects evidence for itself, and ReAnchor must see it.
             decided = self.predict(lm=self._critic, demos=explained(self.predict.demos), **inputs)
@@ -67,6 +101,15 @@ class CriticStep(dspy.Module):
         prediction = dspy.Prediction(fit=bool(decided[OVERALL]), probability=self._critic.probability)
         prediction._candidate = candidate
         return prediction
+
+    def candidate(self) -> Candidate:
+        """Return the candidate that the step is now."""
+        return self._ledger.candidate(self.predict)
+
+    def load(self, state: State, select: Select | None = None) -> None:
+        """Become a candidate; a critic shows all its demos."""
+        del select
+        self.predict.load_state(state)
 
 
 class _Asked:

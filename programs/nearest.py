@@ -7,11 +7,12 @@ import dspy
 from dspy.predict.knn import KNN
 
 Select = Callable[[Sequence[Any], Mapping[str, Any]], list[Any]]
+ALWAYS = "always"  # a demo that says so is in every call
 Encode = Callable[[Sequence[str]], Any]
 
 
 class Nearest:
-    """The demos whose inputs are most like those of a call, the most similar last.
+    """The demos that are always shown, and those whose inputs are most like those of a call, the most similar last.
 
     Every call then has a prefix of its own, which a server must evaluate anew.
     """
@@ -23,14 +24,16 @@ class Nearest:
         self._known: dict[tuple[str, ...], KNN] = {}
 
     def __call__(self, demos: Sequence[Any], inputs: Mapping[str, Any]) -> list[Any]:
-        """Return the nearest of the demos."""
-        if len(demos) <= self._count:
-            return list(demos)
-        key = tuple(str(dict(demo)) for demo in demos)
+        """Return those of the demos that a call shows."""
+        always = [demo for demo in demos if demo.get(ALWAYS)]
+        others = [demo for demo in demos if not demo.get(ALWAYS)]
+        if len(others) <= self._count:
+            return [*always, *others]
+        key = tuple(str(dict(demo)) for demo in others)
         if key not in self._known:
-            examples = [dspy.Example(**demo).with_inputs(*inputs) for demo in demos]
+            examples = [dspy.Example(**demo).with_inputs(*inputs) for demo in others]
             self._known[key] = KNN(self._count, examples, vectorizer=self._encode)
-        return list(self._known[key](**inputs))[::-1]
+        return [*always, *list(self._known[key](**inputs))[::-1]]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Stay one: optimizers copy programs, and what embeds is large."""

@@ -12,6 +12,7 @@ from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
 from programs.languages.table import Languages
 from programs.steps.base import Step
+from programs.text import has_words
 from programs.types import Focus
 
 Row = tuple[Split, dspy.Example]
@@ -94,6 +95,13 @@ class Fitting:
         return (OVERALL, *self.faults)
 
 
+def kind_of(demo: Mapping[str, Any]) -> str:
+    """Return the kind of a demo: the word that its question begins with, and whether its passage states its answer."""
+    question = str(demo.get("better_question") or demo.get("question") or "").split()
+    stated = "passage" not in demo or "answer" not in demo or has_words(str(demo["passage"]), str(demo["answer"]))
+    return f"{question[0].casefold() if question else ''} {stated}"
+
+
 @dataclass(frozen=True)
 class Compiling:
     """One row of the table of steps that can be compiled.
@@ -117,3 +125,8 @@ class Compiling:
     deviation: float
     asks_model: bool = False
     fitting: Fitting | None = None
+
+    @property
+    def calls_for_one(self) -> int:
+        """Return how many calls one example takes at most."""
+        return 2 if self.asks_model else 1

@@ -55,7 +55,7 @@ class Task:
         """Return how many candidates the budget can compare on dev, at least one."""
         return max(1, self.budget // max(1, len(self.dev)))
 
-    def race(self, candidate: Callable[[int], dspy.Module]) -> None:
+    def race(self, candidate: Callable[[int], GeneratorStep | CriticStep]) -> None:
         """Compare as many candidates as the budget allows: all on a part of dev, and the best of them on the rest.
 
         One round of successive halving (Jamieson and Talwalkar 2016). ``candidate`` makes one by its number. Where dev
@@ -69,7 +69,7 @@ class Task:
         programs = [candidate(number) for number in range(count)]
         for program in programs:
             self.evaluate(program, self.dev[:heat])
-        placed = [(self.ledger.candidate(program.predict).mean(self.dev[:heat]), program) for program in programs]
+        placed = [(program.candidate().mean(self.dev[:heat]), program) for program in programs]
         placed.sort(key=lambda pair: pair[0] or 0.0, reverse=True)
         for _, program in placed[: max(1, count // _FINALISTS)]:
             self.evaluate(program, self.dev[heat:])

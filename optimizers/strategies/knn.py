@@ -1,10 +1,13 @@
-"""The strategy ``knn``: a pool of labelled demos, of which each call takes those nearest to its input."""
+"""The strategy ``knn``: a pool of labelled demos, of which each call takes those nearest to its input.
+
+They are shown after those that the step starts from, which each call keeps.
+"""
 
 import random
 
 from optimizers.step import GeneratorStep
 from optimizers.strategies.base import Strategy, Task
-from programs.nearest import Nearest
+from programs.nearest import ALWAYS, Nearest
 
 _POOL = 32
 _NEAREST = 4
@@ -15,6 +18,7 @@ def run(task: Task) -> None:
     copied = task.copy()
     if isinstance(copied, GeneratorStep):  # which it is, or the step would have been refused
         copied.select = Nearest(_NEAREST, task.encode)
+        copied.kept = tuple(demo.copy(**{ALWAYS: True}) for demo in copied.kept)
     rows = list(task.demos)
     random.Random(task.seed).shuffle(rows)
     copied.predict.demos = rows[:_POOL]

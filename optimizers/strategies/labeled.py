@@ -1,20 +1,29 @@
-"""The strategy ``labeled``: sets of labelled demos, drawn by DSPy's LabeledFewShot and compared."""
+"""The strategy ``labeled``: sets of labelled demos, drawn by DSPy's LabeledFewShot and compared.
+
+They are shown beside those that the step starts from, or each in the place of one of the same language and kind.
+"""
 
 import random
 
 import dspy
 
+from optimizers.step import CriticStep, GeneratorStep
+from optimizers.steps.base import kind_of
 from optimizers.strategies.base import DEMOS, Strategy, Task
 
 
 def run(task: Task) -> None:
     """Race sets of labelled demos."""
 
-    def drawn(number: int) -> dspy.Module:
+    def drawn(number: int) -> GeneratorStep | CriticStep:
         rows = list(task.demos)
         random.Random(f"{task.seed}/{number}").shuffle(rows)
         count = (DEMOS, DEMOS // 2)[number % 2]
-        return dspy.LabeledFewShot(k=count).compile(task.copy(), trainset=rows, sample=False)
+        shown: GeneratorStep | CriticStep
+        shown = dspy.LabeledFewShot(k=count).compile(task.copy(), trainset=rows, sample=False)
+        if number // 2 % 2 and isinstance(shown, GeneratorStep):
+            shown.give_way(kind_of)
+        return shown
 
     task.race(drawn)
 

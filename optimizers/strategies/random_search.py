@@ -6,11 +6,20 @@ import dspy
 
 from optimizers.strategies.base import BOOTSTRAPPED, DEMOS, GOOD_ENOUGH, Strategy, Task
 
+_FEWEST = 2 * DEMOS  # rows that demos are drawn from
+
 
 def run(task: Task) -> None:
-    """Drive DSPy's BootstrapFewShotWithRandomSearch."""
+    """Drive DSPy's BootstrapFewShotWithRandomSearch.
+
+    The step as it was writes the demos of all candidates, so that each is written once; at most a quarter of the
+    budget waits for good ones.
+    """
     rows = list(task.demos or task.train)
     random.Random(task.seed).shuffle(rows)
+    rows = rows[: max(_FEWEST, task.budget // (4 * task.compiling.calls_for_one))]
+    writer = task.copy()
+    writer._compiled = True  # or DSPy gives it labelled demos, other ones for each candidate
     optimizer = dspy.BootstrapFewShotWithRandomSearch(
         metric=task.ledger.metric,
         teacher_settings={"lm": task.teacher} if task.teacher is not None else {},
@@ -22,7 +31,9 @@ def run(task: Task) -> None:
         max_errors=1,
     )
     # Two of its own candidates are left out: no demos at all, and labelled ones alone, which `labeled` compares.
-    optimizer.compile(task.student, trainset=rows, valset=list(task.dev), restrict=range(-1, task.rounds))
+    optimizer.compile(
+        task.student, teacher=writer, trainset=rows, valset=list(task.dev), restrict=range(-1, task.rounds)
+    )
 
 
 STRATEGY = Strategy("random-search", ("lm",), "models that write at least one good output in two", run)

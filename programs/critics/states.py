@@ -33,7 +33,8 @@ class CompiledState(BaseModel):
         signature: the hash of the signature that the step had; see :func:`signature_hash`.
         dspy: the minor version of DSPy that wrote the predictor's state.
         predictor: the predictor's own state: demos, instructions, thresholds.
-        nearest: how many of the demos a call takes, those nearest to its input; all of them if it is not set.
+        nearest: how many of the demos a call takes, those nearest to its input, beside those marked ``always``; all of
+            them if it is not set.
         heads: the fitted heads, for ``head``.
         blend: how a head and the model decide together, for the critic ``ensemble``.
         head: the hash of the head that the blend was fitted with; see :func:`head_hash`.

@@ -14,7 +14,11 @@ from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.journal import JournaledEngine, MemoryJournal
 from optimizers.compilation import Compilation
 from optimizers.compile_step import Setting, compile_step, dev_rows
-from optimizers.steps.base import Judges
+from optimizers.ledger import Ledger
+from optimizers.step import GeneratorStep
+from optimizers.steps import COMPILABLE
+from optimizers.steps.answer import worth as answer_worth
+from optimizers.steps.base import Judges, kind_of
 from optimizers.steps.examples import Examples
 from optimizers.strategies import STRATEGIES
 from programs.errors import LeakError, StrategyError
@@ -160,6 +164,54 @@ def test_compiled_demos_leave_the_other_languages_theirs(compile_with: Compile) 
     languages = [demo.get("language") for demo in compiled.predictor["demos"]]
     assert set(languages) == {"en", "de"}
     assert all("Schloss" in demo["topic"] for demo in compiled.predictor["demos"] if demo["language"] == "de")
+
+
+@pytest.mark.parametrize("name", ["labeled", "random-search", "knn"])
+def test_demos_by_hand_are_shown_beside_drawn_ones(compile_with: Compile, name: str) -> None:
+    compiled = compile_with(name, WishfulEngine("Who built mill"))
+    demos = compiled.predictor["demos"]
+    by_hand = [demo["question"] for demo in DEMOS["answer"]]
+    assert [demo["question"] for demo in demos[: len(by_hand)]] == by_hand
+    assert len(demos) > len(by_hand)
+    assert all(demo["language"] == "en" for demo in demos[len(by_hand) :])
+
+
+def test_a_drawn_demo_of_one_language_replaces_none_of_another(compile_with: Compile) -> None:
+    examples = answers()
+    german = [
+        row.copy(language="de", question=f"Wer hat Mühle Nummer {n} gebaut?")
+        for n, row in enumerate(examples.demos["train"])
+    ]
+    examples = examples._replace(demos={**examples.demos, "train": [*german[:1], *examples.demos["train"][1:]]})
+    compiled = compile_with("labeled", WishfulEngine("Who built mill"), examples=examples)
+    for each in DEMOS["answer"]:
+        assert each["question"] in {demo["question"] for demo in compiled.predictor["demos"]}
+
+
+def test_drawn_demos_may_take_the_place_of_their_own_kind() -> None:
+    step = GeneratorStep(COMPILABLE["answer"].step.predictor(DEMOS["answer"]), Ledger(answer_worth, JUDGES), None)
+    before = [demo["question"] for demo in step.kept]
+    step.predict.demos = [answers().demos["train"][0]]
+    step.candidate()
+    step.give_way(kind_of)
+    lost = set(before) - {demo["question"] for demo in step.kept}
+    assert len(lost) <= 1
+    assert all(question.startswith("Who") for question in lost)
+    assert [demo for demo in step.kept if demo["language"] == "de"] == [
+        demo for demo in DEMOS["answer"] if demo["language"] == "de"
+    ]
+
+
+def test_bootstraps_are_written_once(compile_with: Compile) -> None:
+    engine = WishfulEngine("Who built mill number 99")
+    # Nothing is good enough, so all candidates are the step as it was
+    compiled = compile_with("random-search", engine, budget=80, examples=bare())
+    assert compiled.calls == engine.calls == 8, "the rows of dev and test ask the same as those of train"
+
+
+def bare() -> Examples:
+    examples = answers()
+    return examples._replace(demos={"train": [], "dev": [], "test": []})
 
 
 def test_a_strategy_that_does_not_help_leaves_the_step_as_it_was(compile_with: Compile) -> None:

@@ -1,0 +1,26 @@
+"""Which demos a call shows out of a pool."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from programs.nearest import Nearest
+
+
+def encode(texts: Sequence[str]) -> np.ndarray:
+    vectors = np.array([[text.count("a"), text.count("b"), 0.1] for text in texts], dtype=np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(("text", "near"), [("aa", ["a", "aaa"]), ("bb", ["b", "bbb"])])
+def test_what_is_always_shown_comes_before_the_nearest(text: str, near: list[str]) -> None:
+    demos = [{"text": "by hand", "always": True}, *({"text": each} for each in ("a", "aaa", "b", "bbb"))]
+    shown = [demo["text"] for demo in Nearest(2, encode)(demos, {"text": text})]
+    assert shown[0] == "by hand"
+    assert sorted(shown[1:]) == near
+
+
+def test_a_small_pool_is_shown_whole() -> None:
+    demos = [{"text": "a"}, {"text": "by hand", "always": True}]
+    assert [demo["text"] for demo in Nearest(2, encode)(demos, {"text": "b"})] == ["by hand", "a"]

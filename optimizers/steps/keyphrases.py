@@ -6,9 +6,13 @@ import dspy
 
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row, good_chunks, placed
+from optimizers.steps.worth import STRAY
+from programs.languages.base import Language
 from programs.steps.keyphrases import STEP
+from programs.text import has_words, tokens
 
 _PHRASES = range(3, 6)
+_LONGEST = 6  # words of a phrase; more are a sentence
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
@@ -18,16 +22,27 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return the share of phrases that stand in the passage word for word, once each, less one third for each of
-    three that are lacking."""
-    del judges
+    three that are lacking.
+
+    A phrase of one plain word counts half, one that says nothing or is a whole sentence counts nothing, and one that is
+    part of another counts as a repetition.
+    """
+    language = judges.language_of(example)
     phrases = [str(phrase) for phrase in output.keyphrases]
-    distinct = {phrase.casefold(): phrase for phrase in phrases}
-    stated = [phrase for phrase in distinct.values() if phrase and phrase in example.passage]
+    distinct = list({phrase.casefold(): phrase for phrase in phrases}.values())
+    distinct = [
+        phrase for phrase in distinct if not any(phrase != other and has_words(other, phrase) for other in distinct)
+    ]
+    stated = [phrase for phrase in distinct if phrase in example.passage and has_words(example.passage, phrase)]
     if not phrases:
         return Scored(0.0, "It names no phrase.")
-    value = len(stated) / len(phrases) * min(1.0, len(stated) / _PHRASES.start)
-    lost = [phrase for phrase in distinct.values() if phrase not in stated]
+    worths = {phrase: _phrase_worth(phrase, language) for phrase in stated}
+    counted = sum(worths.values())
+    value = counted / len(phrases) * min(1.0, counted / _PHRASES.start)
+    lost = [phrase for phrase in distinct if phrase not in stated]
     told = [f"Not in the passage word for word: {'; '.join(lost)}."] if lost else []
+    if empty := [phrase for phrase, each in worths.items() if not each]:
+        told.append(f"No name, date, amount or term: {'; '.join(empty)}.")
     if len(distinct) < len(phrases):
         told.append("It names a phrase twice.")
     if len(phrases) not in _PHRASES:
@@ -35,9 +50,17 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     return Scored(value, " ".join(told))
 
 
+def _phrase_worth(phrase: str, language: Language) -> float:
+    """Return 1 for what a question may be about, :data:`STRAY` for one plain word, 0 for stop words and sentences."""
+    carried = language.content_words(phrase)
+    if not carried or len(tokens(phrase)) > _LONGEST:
+        return 0.0
+    return 1.0 if len(carried) > 1 or not phrase.islower() else STRAY
+
+
 INSTRUCTIONS = (
     Instruction(
-        r"word for word",
+        r"word for word|No name",
         "Copy three to five short phrases from the passage exactly as they stand, separated by semicolons. Choose "
         "names, dates, amounts and technical terms.",
     ),

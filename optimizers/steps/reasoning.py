@@ -1,5 +1,7 @@
 """Compiling the step ``reasoning``: names in good chunks, and kinds of thing that the passage speaks of."""
 
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import dspy
@@ -7,9 +9,11 @@ import dspy
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import STRAY
-from programs.languages.base import Link
+from programs.languages.base import Language, Link
 from programs.steps.reasoning import STEP
-from programs.text import plain
+from programs.text import has_words, plain, tokens
+
+_BETWEEN = 2  # words between what links a name to its kind, and the kind
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
@@ -25,22 +29,57 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return 1 for a usable kind of thing that the passage names, 0.5 for one that it does not, 0 for none.
+    """Return 1 for a kind of thing that the passage says of the name, 0.5 for one that its topic or a sentence with the
+    name speaks of, 0.25 for any other word of the passage, 0 for what a run refuses.
 
-    A kind is usable if a description can be made of it: one to three words in lower case.
+    A run refuses what no description can be made of (it takes one to three words in lower case), and kinds that neither
+    topic nor passage speaks of.
     """
     kind, language = str(output.kind), judges.language_of(example)
     syntax, link = judges.languages.syntax_of(language), Link(example.name, example.fact, "stands there")
     if syntax is None or syntax.describe(f"What is {example.name}?", link, kind) is None:
         return Scored(0.0, f"{kind!r} is no kind of thing in one to three words.")
-    named = set(language.content_words(kind)) & set(language.content_words(example.passage))
-    return Scored(1.0, "") if named else Scored(STRAY, f"The passage does not speak of any {kind}.")
+    wanted = language.content_words(kind)
+    sentences = [sentence for sentence in language.sentences(example.passage) if has_words(sentence, example.name)]
+    if any(_is_said_of(wanted, example.name, text, language) for text in (example.topic, example.fact, *sentences)):
+        return Scored(1.0, "")
+    told = f"The passage does not say that {example.name} is a {kind}."
+    for value, texts in ((STRAY, (example.topic, example.fact, *sentences)), (STRAY / 2, (example.passage,))):
+        if set(wanted) & set(language.content_words(" ".join(texts))):
+            return Scored(value, told)
+    return Scored(0.0, f"The passage does not speak of any {kind}.")
+
+
+def _is_said_of(kind: Sequence[str], name: str, text: str, language: Language) -> bool:
+    """Say whether a name ends with its kind, or a text has the kind right before the name, or after it and a function
+    word or more ("X is a stone bridge", "X, the engineer"), with at most two words between."""
+    named = [_carried(token, language) for token in tokens(name)]
+    if not kind or not named:
+        return False
+    if named[-1] == kind[-1]:
+        return True
+    words = [_carried(token, language) for token in tokens(text)]
+    for place in range(len(words) - len(named) + 1):
+        if words[place : place + len(named)] != named:
+            continue
+        if place and words[place - 1] == kind[-1]:
+            return True
+        after = words[place + len(named) :]
+        linked = list(takewhile(lambda word: not word, after))
+        if linked and kind[-1] in after[len(linked) : len(linked) + _BETWEEN + 1]:
+            return True
+    return False
+
+
+def _carried(token: str, language: Language) -> str:
+    """Return the stem of a word that carries meaning, nothing for others."""
+    return next(iter(language.content_words(token)), "")
 
 
 INSTRUCTIONS = (
     Instruction(r"no kind of thing", "Name the kind of thing in one common noun, such as bridge, painter or statute."),
     Instruction(
-        r"does not speak",
+        r"does not s(?:peak|ay)",
         "Say what the named thing is, with the word that the fact itself uses for it: one or two words in lower case.",
     ),
     Instruction(r"", "Complete in one or two words: the named thing is a kind of"),

@@ -57,6 +57,11 @@ def about_kolb(**fields: object) -> dspy.Example:
         (["1931", "nine years", "Maria Kolb", "Anselm Greve"], 0.75, "Anselm Greve"),
         (["1931", "1931", "Maria Kolb"], 2 / 3 * 2 / 3, "twice"),
         (["1931"], 1 / 3, "names 1 phrases"),
+        (["the", "was", "in"], 0.0, "No name"),
+        (["opened", "work", "engineer"], 1.5 / 3 * 0.5, ""),
+        (["Maria Kolb", "Maria", "Kolb"], 1 / 3 * 1 / 3, "twice"),
+        ([PASSAGE, PASSAGE[4:], PASSAGE[10:]], 0.0, "No name"),
+        (["ope", "idge", "kol"], 0.0, "word for word"),
         ([], 0.0, "no phrase"),
     ],
 )
@@ -69,8 +74,9 @@ def test_keyphrases_are_counted_that_stand_in_the_passage(phrases: list[str], va
 @pytest.mark.parametrize(
     ("question", "rank", "value", "told"),
     [
-        ("Which engineer led the work on the Lowen harbour bridge?", 1, 0.8, ""),
-        ("Which engineer led the work on the Lowen harbour bridge?", 4, 0.2, "number 4"),
+        ("Which engineer led the work on the Lowen harbour bridge?", 1, 0.9, ""),
+        ("Which engineer led the work on the Lowen harbour bridge?", 5, 0.9, "number 5"),
+        ("Which engineer led the work on the Lowen harbour bridge?", 6, 0.0, "number 6"),
         ("Which engineer led the work on the Lowen harbour bridge?", None, 0.0, "not among the first"),
         ("What did Maria Kolb lead?", 1, 0.0, "gives its answer away"),
         ("In which year was the Lowen harbour bridge opened?", 1, 0.0, "another kind of thing"),
@@ -78,18 +84,26 @@ def test_keyphrases_are_counted_that_stand_in_the_passage(phrases: list[str], va
         ("", 1, 0.0, "wrote nothing"),
     ],
 )
-def test_a_question_is_worth_its_probability_by_rank(question: str, rank: int | None, value: float, told: str) -> None:
+def test_a_question_is_worth_what_a_run_makes_of_it(question: str, rank: int | None, value: float, told: str) -> None:
     scored = COMPILABLE["question"].metric(about_kolb(), SimpleNamespace(question=question), judges(0.8, rank))
     assert scored.value == pytest.approx(value)
     assert told in scored.feedback
 
 
-@pytest.mark.parametrize(("found", "value"), [("the engineer Maria Kolb", 0.8), ("1931", 0.4), ("not stated", 0.4)])
-def test_a_question_that_leads_to_another_answer_is_worth_half(found: str, value: float) -> None:
+@pytest.mark.parametrize(("found", "value"), [("the engineer Maria Kolb", 0.9), ("1931", 0.2), ("not stated", 0.2)])
+def test_a_question_that_leads_to_another_answer_is_refused(found: str, value: float) -> None:
     output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
     scored = COMPILABLE["question"].metric(about_kolb(), output, judges(found=found))
     assert scored.value == pytest.approx(value)
-    assert (f"the model answers {found!r}, where 'Maria Kolb' was meant" in scored.feedback) is (value < 0.8)
+    assert (f"the model answers {found!r}, where 'Maria Kolb' was meant" in scored.feedback) is (value < 0.5)
+
+
+def test_many_that_are_nearly_accepted_are_worth_less_than_half_as_many_accepted() -> None:
+    output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
+    metric = COMPILABLE["question"].metric
+    sure_of_another = metric(about_kolb(), output, judges(1.0, found="1931")).value
+    just_accepted = metric(about_kolb(), output, judges(0.5)).value
+    assert sure_of_another < just_accepted / 2
 
 
 def test_what_a_run_mends_is_measured_mended() -> None:
@@ -97,14 +111,14 @@ def test_what_a_run_mends_is_measured_mended() -> None:
     focus = Focus(sentence=PASSAGE, answer="Maria Kolb", opening=opening, easy=True)
     output = SimpleNamespace(question=f"{opening} with Maria Kolb?")
     scored = COMPILABLE["question"].metric(example(answer="Maria Kolb", focus=focus), output, judges())
-    assert scored.value == pytest.approx(0.8)
+    assert scored.value == pytest.approx(0.9)
 
 
 def test_what_a_thing_is_may_be_answered_with_its_name() -> None:
     told = "a bridge"
     focus = Focus(sentence=PASSAGE, answer=told, defines=True)
     output = SimpleNamespace(question="What is the Lowen harbour bridge?")
-    for defines, value in ((True, 0.8), (False, 0.4)):
+    for defines, value in ((True, 0.9), (False, 0.2)):
         asked = example(answer=told, focus=focus.model_copy(update={"defines": defines}))
         found = judges(found="Lowen harbour")
         assert COMPILABLE["question"].metric(asked, output, found).value == pytest.approx(value)
@@ -114,12 +128,15 @@ def test_the_model_is_not_asked_what_is_worth_nothing_anyway() -> None:
     silent = judges()._replace(answer=lambda *asked: pytest.fail("asked"))
     for question in ("The engineer", "What did Maria Kolb lead?", "In which year was the Lowen harbour bridge opened?"):
         assert COMPILABLE["question"].metric(about_kolb(), SimpleNamespace(question=question), silent).value == 0
+    refused = silent._replace(judge=judges(0.4).judge)
+    output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
+    assert COMPILABLE["question"].metric(about_kolb(), output, refused).value == pytest.approx(0.1)
 
 
 def test_the_feedback_names_the_words_that_break_a_rule() -> None:
     output = SimpleNamespace(question="Who is mentioned in the passage?")
     scored = COMPILABLE["question"].metric(about_kolb(), output, judges(0.1, weakest="independent"))
-    assert scored.value == pytest.approx(0.1)
+    assert scored.value == pytest.approx(0.025)
     assert "'is mentioned'" in scored.feedback
     assert "name the subject" in scored.feedback
 
@@ -128,13 +145,13 @@ def test_a_rewrite_must_change_the_question() -> None:
     asked = about_kolb(question="Who led it?")
     assert COMPILABLE["rewrite"].metric(asked, SimpleNamespace(better_question="Who led it?"), judges()).value == 0
     better = SimpleNamespace(better_question="Who led the work on the Lowen harbour bridge?")
-    assert COMPILABLE["rewrite"].metric(asked, better, judges()).value == pytest.approx(0.8)
+    assert COMPILABLE["rewrite"].metric(asked, better, judges()).value == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(
     ("written", "value", "told"),
     [
-        ("After nine years of work, who opened the Lowen harbour bridge?", 0.8, ""),
+        ("After nine years of work, who opened the Lowen harbour bridge?", 0.9, ""),
         ("Who opened the Lowen harbour bridge?", 0.0, "words of the condition"),
         ("After nine years of work, who was it?", 0.0, "words of the question"),
     ],
@@ -149,7 +166,7 @@ def test_a_condition_keeps_condition_and_question(written: str, value: float, to
 @pytest.mark.parametrize(
     ("written", "value", "told"),
     [
-        ("Which engineer built the Lowen harbour bridge?", 0.8, ""),
+        ("Which engineer built the Lowen harbour bridge?", 0.9, ""),
         ("Which engineer was it that built and opened the Lowen harbour bridge?", 0.0, "no shorter"),
         ("Who did?", 0.0, "lost what"),
     ],
@@ -161,9 +178,31 @@ def test_a_short_form_is_shorter_and_keeps_what_is_asked(written: str, value: fl
     assert told in scored.feedback
 
 
-@pytest.mark.parametrize(("kind", "value"), [("bridge", 1.0), ("ferry", 0.5), ("Lowen 1931!", 0.0), ("", 0.0)])
+@pytest.mark.parametrize(("kind", "value"), [("bridge", 1.0), ("ferry", 0.0), ("Lowen 1931!", 0.0), ("", 0.0)])
 def test_a_kind_is_usable_and_named_in_the_passage(kind: str, value: float) -> None:
     asked = example(name="Lowen harbour bridge", fact=PASSAGE)
+    assert COMPILABLE["reasoning"].metric(asked, SimpleNamespace(kind=kind), judges()).value == value
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "value"),
+    [
+        ("Maria Kolb", "engineer", 1.0),
+        ("Maria Kolb", "work", 0.5),
+        ("Maria Kolb", "year", 0.5),
+        ("Maria Kolb", "ferry", 0.25),
+        ("Lowen Link", "stone bridge", 1.0),
+        ("Lowen Link", "ferry", 0.5),
+        ("Lowen Link", "engineer", 0.25),
+        ("Lowen Link", "dragon", 0.0),
+    ],
+)
+def test_no_noun_of_the_passage_passes_for_a_kind_unless_it_is_said_of_the_name(
+    name: str, kind: str, value: float
+) -> None:
+    link = "The Lowen Link was the third bridge and replaced a ferry."
+    asked = example(name=name, fact=link if "Link" in name else PASSAGE)
+    asked.passage = f"{PASSAGE} {link}"
     assert COMPILABLE["reasoning"].metric(asked, SimpleNamespace(kind=kind), judges()).value == value
 
 
@@ -186,10 +225,22 @@ def test_an_answer_is_worth_its_f1_with_the_label(label: str, found: str, value:
 
 
 @pytest.mark.parametrize(
-    ("label", "verdict", "value"), [(True, True, 0.85), (True, False, 0.35), (False, True, 0.15), (False, False, 0.65)]
+    ("label", "verdict", "value"),
+    [(True, True, 0.955), (True, False, 0.455), (False, True, 0.255), (False, False, 0.755)],
 )
 def test_a_decision_is_worth_its_verdict_and_its_probability(label: bool, verdict: bool, value: float) -> None:
     asked = dspy.Example(fit=label, explanation="Names its subject.")
     scored = COMPILABLE["judge"].metric(asked, SimpleNamespace(fit=verdict, probability=0.7), judges())
     assert scored.value == pytest.approx(value)
     assert ("Names its subject." in scored.feedback) is (label is not verdict)
+
+
+def test_nothing_is_gained_by_a_probability_other_than_what_is_believed() -> None:
+    def expected(said: float) -> float:
+        """Return what it is worth on average to say so, where six of ten rows are good."""
+        worth = COMPILABLE["judge"].metric
+        output = SimpleNamespace(fit=True, probability=said)
+        values = [worth(dspy.Example(fit=good, explanation=""), output, judges()).value for good in (True, False)]
+        return 0.6 * values[0] + 0.4 * values[1]
+
+    assert expected(0.6) > max(expected(1.0), expected(0.9), expected(0.5))

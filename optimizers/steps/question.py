@@ -1,6 +1,6 @@
 """Compiling the step ``question``: facts of good chunks, and questions that lead to the answer that was meant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import dspy
@@ -9,27 +9,39 @@ from optimizers.labels import ChunkLabel, QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import answered, example_row, good_chunks
 from optimizers.steps.worth import meant_question_worth
+from programs.focus import is_whole
 from programs.steps.question import STEP, seed_question
 from programs.types import Focus
+
+_EACH = 2  # foci of a chunk
 
 
 def _as_asked(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
     """Yield good questions with the focus that a run would ask them about, with the opening that it would hand over.
 
-    Those that it would not ask are left out where there is a parser for their language: their openings are others.
+    Those that it would not ask are left out where there is a parser for their language: their openings are others. So
+    are those that the opening asks already: they would teach to copy.
     """
     for label, passage, focus in answered(source):
         if source.languages.syntax_of(source.languages.of(passage)) is None:
             yield label, passage, focus
             continue
-        foci = source.foci(passage, label.topic)
+        foci = _left_to_ask(source.foci(passage, label.topic))
         asked = [each for each in foci if each.answer == focus.answer and label.question.startswith(each.opening)]
         if asked:
             yield label, passage, asked[0]
 
 
+def _left_to_ask(foci: Iterable[Focus]) -> list[Focus]:
+    """Return the foci whose opening is no whole question: of the others nothing is left to the model."""
+    return [focus for focus in foci if not is_whole(focus) and not focus.defines]
+
+
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return labelled questions as a run would ask them, and what is easy to ask about good chunks."""
+    """Return labelled questions as a run would ask them, and what a run asks first about good chunks.
+
+    Both only where the opening leaves the model something to ask.
+    """
 
     def asked(label: ChunkLabel | QuestionLabel, focus: Focus) -> dict[str, str]:
         return {"topic": label.topic, "fact": focus.fact, "answer": focus.answer, "opening": focus.opening}
@@ -41,7 +53,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
     inputs = [
         example_row(label, passage, asked(label, focus), focus=focus, number=number)
         for label, passage, foci in good_chunks(source)
-        for number, focus in enumerate([focus for focus in foci if focus.easy] or foci[:1])
+        for number, focus in enumerate(_left_to_ask(foci)[:_EACH])
     ]
     return demos, inputs
 

@@ -2,8 +2,10 @@
 
     python benchmarks/compiles.py [--lm NAME] [--steps STEP,...] [--optimizers NAME,...] [--budget N] [--dev N]
 
-Prints one row of a Markdown table for each step and strategy: how many candidates were compared on all dev rows, what
-test rows say before and after, the paired gain on dev and test rows, calls and minutes.
+Prints one row of a Markdown table for each step and strategy: the outcome, how many dev rows there were, how many
+candidates were compared on all of them, what gain they could see, test rows before and after, the paired gain on dev
+and test rows, calls and minutes. Without --dev the budget decides how many dev rows are taken.
+
 Finished calls are kept in --out, so the same command goes on where it was ended.
 """
 
@@ -16,10 +18,15 @@ from groundset import privacy
 privacy.set_defaults()
 
 from groundset.compiling import Compiler, Wish  # noqa: E402  privacy before any library is imported
+from optimizers.report import CompileReport  # noqa: E402
 from optimizers.steps import COMPILABLE  # noqa: E402
 from optimizers.strategies import STRATEGIES  # noqa: E402
 from programs.errors import StrategyError  # noqa: E402
 
+_COLUMNS = (
+    *("step", "strategy", "outcome", "dev rows", "compared", "detectable gain", "before, test", "after, test"),
+    *("gain on dev", "gain on test", "calls", "minutes"),
+)
 _ALONE = [name for name, strategy in STRATEGIES.items() if strategy.run and "teacher" not in strategy.needs]
 
 
@@ -29,14 +36,13 @@ def main() -> None:
     parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
     parser.add_argument("--steps", default=",".join(COMPILABLE))
     parser.add_argument("--optimizers", default=",".join(_ALONE))
-    parser.add_argument("--budget", type=int, default=80)
-    parser.add_argument("--dev", type=int, default=16)
+    parser.add_argument("--budget", type=int, default=300)
+    parser.add_argument("--dev", type=int)
     parser.add_argument("--test", type=int, default=24)
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
     parser.add_argument("--out", type=Path, default=Path("out/bench-compile"))
     arguments = parser.parse_args()
-    print("| step | strategy | compared | before, test | after, test | gain on dev | gain on test | calls | minutes |")
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    print(f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|", flush=True)
     journal = arguments.out / "calls.sqlite"
     with Compiler(arguments.lm, embedder=arguments.embedder, journal=journal) as compiler:
         for step in arguments.steps.split(","):
@@ -47,15 +53,17 @@ def main() -> None:
                     report, _ = compiler.compile(step, name, wish, _Silent())
                 except StrategyError:
                     continue  # not for this step
-                found, gain = report.measures, report.measures["gain"]
-                kept = "" if report.state.record["chosen"] else " (as it was)"
-                kept = " (not tested)" if report.untested else kept
-                print(
-                    f"| {step} | {name}{kept} | {report.figures['compared']:.0f} "
-                    f"| {found['before']['test']} | {found['after']['test']} | {gain['dev']} "
-                    f"| {gain['test']} | {report.figures['calls']:.0f} | {(time.perf_counter() - started) / 60:.1f} |",
-                    flush=True,
-                )
+                minutes = (time.perf_counter() - started) / 60
+                print(f"| {' | '.join((step, name, *_cells(report)))} | {minutes:.1f} |", flush=True)
+
+
+def _cells(report: CompileReport) -> list[str]:
+    found, figures = report.measures, report.figures
+    outcome = "better" if report.state.record["chosen"] else "as it was"
+    rows = sum(row["split"] == "dev" for row in report.rows)
+    told = ["not tested" if report.untested else outcome, str(rows), f"{figures['compared']:.0f}"]
+    told += [f"{figures['detectable_gain']:.2f}", str(found["before"]["test"]), str(found["after"]["test"])]
+    return [*told, str(found["gain"]["dev"]), str(found["gain"]["test"]), f"{figures['calls']:.0f}"]
 
 
 class _Silent:

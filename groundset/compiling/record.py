@@ -1,16 +1,26 @@
 """What is kept of a compile: the state in its folder, and what it was made with."""
 
 import subprocess
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from groundset import __version__
 from groundset.files import write_text
+from groundset.runtime.lms import LanguageModel
+from optimizers.compilation import Compilation
+from optimizers.measures import recorded
+from optimizers.power import detectable_gain
 from optimizers.report import CompileReport
 from optimizers.states import state_text
-from programs.critics.states import CompiledState, folder_of
+from optimizers.steps import COMPILABLE
+from optimizers.steps.examples import Examples
+from optimizers.strategies.base import Strategy
+from programs.critics.states import CompiledState, dspy_version, folder_of, signature_hash
+from programs.deciding import OVERALL
 
+_COMPILERS = ("dspy", "xllamacpp", "gepa")
 _LIBRARIES = ("dspy", "xllamacpp", "scikit-learn", "sentence-transformers", "gepa")
 
 
@@ -23,6 +33,73 @@ def write_report(report: CompileReport, out: Path) -> Path:
     file = out / folder_of(report.state.model) / f"{report.state.step}.json"
     write_text(file, state_text(report.state))
     return file
+
+
+def report_of(
+    step: str,
+    strategy: Strategy,
+    compiled: Compilation,
+    *,
+    model: LanguageModel,
+    examples: Examples,
+    labels: Any,
+    made_with: Mapping[str, Any],
+    used: Mapping[str, float],
+) -> CompileReport:
+    """Return the report of a compile for a language model.
+
+    Args:
+        step: what was compiled.
+        strategy: how.
+        compiled: what came of it.
+        model: what it was compiled for.
+        examples: what it was compiled on.
+        labels: the label files with their hashes.
+        made_with: budget, seed and teacher.
+        used: calls, tokens and seconds of the model.
+    """
+    detectable = _detectable(step, compiled)
+    record = {
+        "labels": labels,
+        "rows": {split: len(rows) for split, rows in examples.inputs.items()},
+        **made_with,
+        "calls": compiled.calls,
+        "candidates": len(compiled.tried),
+        "compared": compiled.compared,
+        "detectable_gain": detectable,
+        "chosen": compiled.chosen,
+        "versions": {name: metadata.version(name) for name in _COMPILERS},
+        "measures": recorded(compiled.measures),
+    }
+    state = CompiledState(
+        step=step,
+        model=model.name,
+        model_sha256=model.sha256,
+        optimizer=strategy.name,
+        signature=signature_hash(COMPILABLE[step].step.signature),
+        dspy=dspy_version(),
+        predictor=compiled.predictor,
+        nearest=strategy.nearest or None if compiled.chosen else None,
+        threshold=compiled.predictor.get("fields", {}).get(OVERALL, {}).get("threshold"),
+        record=record,
+    )
+    asked = {"optimizer": strategy.name, **made_with, "teacher": made_with["teacher"] or ""}
+    return CompileReport(
+        state=state,
+        measures=compiled.measures,
+        rows=compiled.rows,
+        candidates=compiled.tried,
+        prompt=compiled.prompt,
+        parameters={**asked, **environment(state)},
+        figures={**used, "calls": compiled.calls, "compared": compiled.compared, "detectable_gain": detectable},
+        ending=compiled.ending,
+    )
+
+
+def _detectable(step: str, compiled: Compilation) -> float:
+    """Return the smallest gain that the dev rows could tell from noise, as the candidates really differed."""
+    rows = sum(row["split"] == "dev" for row in compiled.rows)
+    return round(detectable_gain(compiled.deviation or COMPILABLE[step].deviation, rows), 4)
 
 
 def environment(state: CompiledState) -> dict[str, Any]:

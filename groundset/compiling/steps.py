@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -16,31 +15,25 @@ import dspy
 from groundset.compiling.calls import CallFile
 from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import label_files
-from groundset.compiling.record import environment, write_report
+from groundset.compiling.record import report_of, write_report
 from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
-from optimizers.compilation import Compilation
 from optimizers.compile_step import BUDGET, TEST, Setting, compile_step, estimated_calls
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
-from optimizers.measures import recorded
-from optimizers.power import detectable_gain
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
 from optimizers.steps.examples import Examples, examples_of
 from optimizers.strategies import STRATEGIES
 from programs.critics.logprobs import LogprobCritic
-from programs.critics.states import CompiledState, dspy_version, signature_hash
-from programs.deciding import OVERALL
 from programs.errors import GroundsetError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.steps.demos import read_demos
 
 _PARSER = "en-core-web-sm"  # as runs have it by default
-_LIBRARIES = ("dspy", "xllamacpp", "gepa")
 
 
 @dataclass(frozen=True)
@@ -202,7 +195,17 @@ class Compiler:
             told = fatal_error(error) or GroundsetError(f"compiling {step} failed: {type(error).__name__}: {error}")
             raise told from error
         used = {key: value - before[key] for key, value in self._model.usage().items()}
-        report = self._report(step, optimizer, wish, examples, compiled, used)
+        teacher = self._teacher.name if self._teacher else None
+        report = report_of(
+            step,
+            STRATEGIES[optimizer],
+            compiled,
+            model=self._model,
+            examples=examples,
+            labels=hashes_of(self._files),
+            made_with={"budget": wish.budget, "seed": wish.seed, "teacher": teacher},
+            used=used,
+        )
         return report, write_report(report, wish.out)
 
     @cached_property
@@ -215,72 +218,6 @@ class Compiler:
                 COMPILABLE[step], self._chunks, self._questions, self._languages, seed=seed
             )
         return self._made[step, seed]
-
-    def _report(
-        self,
-        step: str,
-        optimizer: str,
-        wish: Wish,
-        examples: Examples,
-        compiled: Compilation,
-        used: dict[str, float],
-    ) -> CompileReport:
-        record = {
-            "labels": hashes_of(self._files),
-            "rows": {split: len(rows) for split, rows in examples.inputs.items()},
-            "seed": wish.seed,
-            "budget": wish.budget,
-            "calls": compiled.calls,
-            "candidates": len(compiled.tried),
-            "compared": compiled.compared,
-            "detectable_gain": _detectable(step, compiled),
-            "chosen": compiled.chosen,
-            "teacher": self._teacher.name if self._teacher else None,
-            "versions": {name: metadata.version(name) for name in _LIBRARIES},
-            "measures": recorded(compiled.measures),
-        }
-        strategy = STRATEGIES[optimizer]
-        threshold = compiled.predictor.get("fields", {}).get(OVERALL, {}).get("threshold")
-        state = CompiledState(
-            step=step,
-            model=self._model.name,
-            model_sha256=self._model.sha256,
-            optimizer=optimizer,
-            signature=signature_hash(COMPILABLE[step].step.signature),
-            dspy=dspy_version(),
-            predictor=compiled.predictor,
-            nearest=strategy.nearest or None if compiled.chosen else None,
-            threshold=threshold,
-            record=record,
-        )
-        asked = {
-            "optimizer": optimizer,
-            "budget": wish.budget,
-            "seed": wish.seed,
-            "teacher": self._teacher.name if self._teacher else "",
-        }
-        return CompileReport(
-            state=state,
-            measures=compiled.measures,
-            rows=compiled.rows,
-            candidates=compiled.tried,
-            prompt=compiled.prompt,
-            parameters={**asked, **environment(state)},
-            figures={
-                **used,
-                "calls": compiled.calls,
-                "compared": compiled.compared,
-                "detectable_gain": _detectable(step, compiled),
-            },
-            ending=compiled.ending,
-        )
-
-
-def _detectable(step: str, compiled: Compilation) -> float:
-    """Return the smallest gain that the dev rows could tell from noise, as the candidates really differed."""
-    rows = sum(row["split"] == "dev" for row in compiled.rows)
-    deviation = compiled.deviation or COMPILABLE[step].deviation
-    return round(detectable_gain(deviation, rows), 4)
 
 
 @contextmanager

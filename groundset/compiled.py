@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from groundset.data_files import data_path
+from groundset.files import whole_file
+from groundset.models.cache import cache_home, file_sha256
 from programs.critics.curve import point_at
 from programs.critics.ensemble import Blend
 from programs.critics.heads import CriticHeads
@@ -20,9 +23,15 @@ ENSEMBLE = "ensemble"
 
 
 class Compiled(NamedTuple):
-    """The states in use, by step."""
+    """The states in use, by step.
+
+    Attributes:
+        states: by step.
+        files: the files of their adapters, by hash.
+    """
 
     states: dict[str, CompiledState]
+    files: dict[str, Path]
 
     @property
     def predictors(self) -> dict[str, dict[str, Any]]:
@@ -38,6 +47,11 @@ class Compiled(NamedTuple):
     def blends(self) -> dict[str, Blend]:
         """Return by step how a head and the language model decide together."""
         return {step: state.blend for step, state in self.states.items() if state.blend is not None}
+
+    @property
+    def adapters(self) -> dict[str, str]:
+        """Return the hash of the trained weights that a step is written with, by step."""
+        return {step: state.adapter.sha256 for step, state in self.states.items() if state.adapter is not None}
 
     @property
     def fitted(self) -> str:
@@ -93,18 +107,18 @@ def load_compiled(choice: str, users: Users) -> Compiled:
         TrackingError: the store of champions cannot be read.
     """
     if choice == NONE:
-        return Compiled({})
+        return Compiled({}, {})
     if choice == SHIPPED:
-        return Compiled(_fitting(data_path("compiled"), users))
+        return _with_files(_fitting(data_path("compiled"), users), data_path("compiled"))
     if choice == CHAMPION:
         from groundset.tracking.store import TrackingStore
 
         with TemporaryDirectory() as aside:
             TrackingStore.open(create=False).champion_files(Path(aside))
-            states = _fitting(Path(aside), users)
-        if not states:
+            found = _with_files(_fitting(Path(aside), users), Path(aside), keep=cache_home() / "adapters")
+        if not found.states:
             raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: groundset promote RUN_ID.")
-        return Compiled(states)
+        return found
     folder = Path(choice).expanduser()
     if not folder.is_dir():
         raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, champion or none.")
@@ -114,7 +128,32 @@ def load_compiled(choice: str, users: Users) -> Compiled:
         told = f"it holds states for {', '.join(dict.fromkeys(held))}" if held else "it holds no compiled states"
         wanted = " and ".join(name for name in ((HEAD if users.critic == HEAD else None), users.lm) if name)
         raise InputError(f"--compiled {choice}: {told} (<model>/<step>.json), none of which fits {wanted}.")
-    return Compiled(states)
+    return _with_files(states, folder)
+
+
+def _with_files(states: dict[str, CompiledState], folder: Path, keep: Path | None = None) -> Compiled:
+    """Return states with the files of their adapters, each the one that was trained; copied to ``keep`` if given.
+
+    Raises:
+        StateError: a file is missing, or another one.
+    """
+    files = {}
+    for state in states.values():
+        if state.adapter is None:
+            continue
+        file = folder / folder_of(state.model) / state.adapter.file
+        if not file.is_file():
+            raise StateError(f"{file}: missing; the state of {state.step} needs it.")
+        if file_sha256(file) != state.adapter.sha256:
+            raise StateError(f"{file}: not the file that was trained for {state.step}; compile it again.")
+        if keep is not None:
+            kept = keep / f"{state.adapter.sha256}.gguf"
+            if not kept.exists():
+                with whole_file(kept) as aside:
+                    shutil.copyfile(file, aside)
+            file = kept
+        files[state.adapter.sha256] = file
+    return Compiled(states, files)
 
 
 def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, CompiledState]:

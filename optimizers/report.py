@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from optimizers.measures import Interval
@@ -25,6 +26,8 @@ class CompileReport:
         parameters: what it was made with.
         figures: calls, tokens and seconds; ``compared`` says how many candidates were evaluated on all dev rows,
             ``detectable_gain`` what gain these rows could see.
+        curves: what was measured along the way, by name: steps and values.
+        files: what belongs to the state beside its JSON, such as trained weights.
         ending: ``complete``, ``budget`` or ``interrupted``.
     """
 
@@ -35,6 +38,8 @@ class CompileReport:
     prompt: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
+    files: Sequence[Path] = ()
     ending: str = "complete"
 
     @property

@@ -27,6 +27,7 @@ class Tools:
         languages: what is known of the languages of chunks, with their syntax.
         demos: what each step that writes is shown, by step.
         states: compiled states of predictors, by step.
+        adapters: the name of the trained weights that a step is written with, by step.
         selects: what chooses among the demos of a step for each of its inputs, by step.
     """
 
@@ -36,6 +37,7 @@ class Tools:
     models: Mapping[str, Any] = field(default_factory=dict)
     demos: Demos = field(default_factory=dict)
     states: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    adapters: Mapping[str, str] = field(default_factory=dict)
     selects: Mapping[str, Select] = field(default_factory=dict)
 
     def with_models(self, models: Mapping[str, Any]) -> "Tools":
@@ -66,8 +68,9 @@ class Tools:
         if step in self.selects:
             demos = self.selects[step](demos, inputs)
         settings: dict[str, Any] = {"lm": self.models[GENERATOR]} if GENERATOR in self.models else {}
-        if sampling:
-            settings["config"] = dict(sampling)
+        config = dict(sampling or {}) | ({"adapter": self.adapters[step]} if step in self.adapters else {})
+        if config:
+            settings["config"] = config
         return predict(demos=demos, **settings, **inputs)
 
     def decide(self, step: str, predict: dspy.Predict, **inputs: Any) -> Decision:

@@ -80,6 +80,8 @@ def compile_steps(
         raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
     elif optimizer == "fit-ensemble":
         reports = _ensemble(asked, lm, labels or [], target_precision, embedder, out)
+    elif optimizer == "finetune":
+        reports = _adapters(asked, lm, labels or [], seed, out)
     else:
         reports = _with_model(
             asked, optimizer, lm, teacher, labels or [], embedder, budget=budget, seed=seed, out=out, verbose=verbose
@@ -119,6 +121,25 @@ def _ensemble(
     check_server(lm)
     with _progress() as told:
         yield compile_ensemble(lm, labels, embedder=embedder, target_precision=target_precision, out=out, listener=told)
+
+
+def _adapters(
+    steps: list[str], lm: str, gold: list[Path], seed: int, out: Path
+) -> "Iterator[tuple[CompileReport, Path]]":
+    from groundset.compiling.finetuning import compile_adapter
+    from optimizers.finetuning.base import TrainingOptions
+    from optimizers.strategies import STRATEGIES
+
+    strategy = STRATEGIES["finetune"]
+    for step in steps:
+        strategy.check(step, demos=True, teacher=False)
+    with _progress() as told:
+        for step in steps or strategy.steps_of(()):
+            try:
+                yield compile_adapter(step, lm, gold, options=TrainingOptions(seed=seed), out=out, listener=told)
+            except KeyboardInterrupt:
+                told.say("Interrupted: a checkpoint is kept, and the same command goes on")
+                raise typer.Exit(_INTERRUPTED) from None
 
 
 def _with_model(
@@ -188,6 +209,8 @@ def _told(report: "CompileReport") -> str:
     if state.target_precision is not None:
         return f"accepts from {state.threshold:.3f} on, promises {state.target_precision:.0%}"
     chosen, figures = state.record["chosen"], report.figures
+    if state.adapter is not None:
+        return f"trained on {state.record['rows']['train']} gold rows in {figures['seconds'] / 60:.0f} minutes"
     kept = f"candidate {chosen} is the best" if chosen else "the step as it was is the best"
     tried, compared = len(report.candidates) - 1, f"{figures['compared']:.0f}"
     told = f"{kept} ({compared} of {tried} candidates compared on all dev rows)"
@@ -209,8 +232,8 @@ class _Told:
         self.bar = Progress(*columns, console=self._console, disable=not self._console.is_terminal, transient=True)
         self._task: Any = None
 
-    def start(self, step: str, calls: int) -> None:
-        self.say(f"Compiling {step}: about {calls} calls")
+    def start(self, step: str, calls: int, what: str = "calls") -> None:
+        self.say(f"Compiling {step}: about {calls} {what}")
         if self._task is not None:
             self.bar.remove_task(self._task)
         self._task = self.bar.add_task(step, total=calls)

@@ -58,8 +58,8 @@ class Wish:
 class Listener(Protocol):
     """Is told what happens in a compile."""
 
-    def start(self, step: str, calls: int) -> None:
-        """Take that a step begins, and about how many calls it takes."""
+    def start(self, step: str, calls: int, what: str = ...) -> None:
+        """Take that a step begins, and about how many calls it takes, or of what else."""
         ...
 
     def call(self) -> None:

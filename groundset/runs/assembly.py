@@ -67,6 +67,7 @@ def prepare_engine(
         languages=models.languages,
         demos=read_demos(data_path("demos")),
         states=compiled.predictors,
+        adapters=compiled.adapters,
         selects=compiled.selects(encoder.encode),
     )
     if not asks_model:

@@ -72,6 +72,7 @@ def run_generation(
                 return _end(store, "complete")
         models = RunModels(config, openers, stack, journal, verbose=verbose)
         compiled = load_compiled(config.compiled, Users(config.critic, models.embedder.sha256, *models.name))
+        models.adapters = compiled.files
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
             corpus = _read_corpus(config, models.embedder, progress, verbose)

@@ -1,8 +1,9 @@
 """The models of a run: what is checked before anything is written, and loaded when it is needed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.models.specs import LocalSpec, ensure_available, parse_spec
@@ -37,6 +38,7 @@ class RunModels:
     Attributes:
         embedder, parser: loaded.
         name: what names the language model.
+        adapters: files of trained weights by hash, to be set before the language model is asked for.
     """
 
     def __init__(
@@ -60,10 +62,11 @@ class RunModels:
         self.parser = load_parser(config.parser)
         self._stack = stack
         self._opened: Any = None
+        self.adapters: Mapping[str, Path] = {}
 
         def open_model() -> Any:
             opener = openers.language_model or open_lm
-            return opener(config.lm, journal=journal, workers=config.workers, verbose=verbose)
+            return opener(config.lm, journal=journal, workers=config.workers, adapters=self.adapters, verbose=verbose)
 
         self._open = open_model
         if isinstance(spec, LocalSpec):

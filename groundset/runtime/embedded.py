@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class EmbeddedEngine:
         workers: int = 1,
         context_tokens: int = CONTEXT_TOKENS,
         threads: int | None = None,
+        adapters: Mapping[str, Path] | None = None,
         verbose: bool = False,
     ) -> None:
         """Load the weights.
@@ -58,6 +59,8 @@ class EmbeddedEngine:
             workers: calls in flight.
             context_tokens: prompt and completion together, for each call.
             threads: processor threads; all that this process may use by default.
+            adapters: files of low-rank adapters by name. A call uses the one that its extension ``adapter`` names,
+                and none without it.
             verbose: let llama.cpp's log through to standard error.
 
         Raises:
@@ -79,6 +82,9 @@ class EmbeddedEngine:
         params.api_keys = [secrets.token_urlsafe(32)]
         params.ui = False
         params.endpoint_metrics = True
+        self._adapters = list(adapters or {})
+        # At no strength until a call asks for one.
+        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(file), 0.0) for file in (adapters or {}).values()]
         params.verbosity = 3 if verbose else 0
         self._gate = threading.BoundedSemaphore(workers)
         try:
@@ -100,7 +106,7 @@ class EmbeddedEngine:
         validate_request(request)
         with self._gate:
             try:
-                reply = self._server.handle_chat_completions(_body(request))
+                reply = self._server.handle_chat_completions(_body(request, self._adapters))
             except ValueError as error:
                 raise InvalidRequestError(str(error)) from error
             except RuntimeError as error:
@@ -138,14 +144,20 @@ class AsyncEngine:
         """Do nothing: the synchronous engine belongs to whoever opened it."""
 
 
-def _body(request: Request) -> dict[str, Any]:
+def _body(request: Request, adapters: Sequence[str]) -> dict[str, Any]:
     config = request.config
+    extensions = dict(config.extensions or {})
+    wanted = extensions.pop("adapter", None)
+    if wanted is not None and wanted not in adapters:
+        raise InvalidRequestError(f"no adapter {wanted} is loaded")
+    if adapters:
+        extensions["lora"] = [{"id": number, "scale": float(name == wanted)} for number, name in enumerate(adapters)]
     messages = []
     if request.system is not None:
         system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system)
         messages.append({"role": "system", "content": system})
     messages.extend({"role": message.role, "content": message.text or ""} for message in request.messages)
-    body: dict[str, Any] = {"messages": messages, "cache_prompt": True, **(config.extensions or {})}
+    body: dict[str, Any] = {"messages": messages, "cache_prompt": True, **extensions}
     named = {
         "max_tokens": config.max_tokens,
         "temperature": config.temperature,

@@ -2,6 +2,8 @@
 
 import dataclasses
 import logging
+from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 
 import dspy
@@ -83,7 +85,12 @@ class RemoteEngine:
 
 
 def open_lm(
-    spec: str | ModelSpec, *, journal: CallJournal | None = None, workers: int = 1, verbose: bool = False
+    spec: str | ModelSpec,
+    *,
+    journal: CallJournal | None = None,
+    workers: int = 1,
+    adapters: Mapping[str, Path] | None = None,
+    verbose: bool = False,
 ) -> LanguageModel:
     """Open the language model that ``spec`` names; weights of the catalogue are pulled if they are missing.
 
@@ -93,6 +100,7 @@ def open_lm(
         spec: see :mod:`groundset.models.specs`.
         journal: where finished calls are kept; in memory by default.
         workers: calls in flight.
+        adapters: files of adapters for local weights, by the name that calls give.
         verbose: let the embedded runtime's log through.
 
     Raises:
@@ -103,7 +111,7 @@ def open_lm(
     parsed = parse_spec(spec) if isinstance(spec, str) else spec
     ensure_available(parsed)
     if isinstance(parsed, LocalSpec):
-        engine = EmbeddedEngine(parsed.path, workers=workers, verbose=verbose)
+        engine = EmbeddedEngine(parsed.path, workers=workers, adapters=adapters, verbose=verbose)
         return LanguageModel(
             engine, model=f"local/{parsed.sha256[:16]}", name=parsed.name, sha256=parsed.sha256, journal=journal
         )

@@ -59,7 +59,10 @@ class CompileStore(TrackingStore):
             with mlflow.start_run(experiment_id=experiment, run_name=named, tags=tags) as run:
                 mlflow.log_params({key: str(value)[:LONGEST] for key, value in report.parameters.items()})
                 mlflow.log_metrics(_flat(report.measures) | {key: float(v) for key, v in report.figures.items()})
-                for file in files:
+                for name, curve in report.curves.items():
+                    for step, value in curve:
+                        mlflow.log_metric(name, value, step=step)
+                for file in (*files, *report.files):
                     mlflow.log_artifact(str(file))
                 for candidate in report.candidates:
                     self._log_candidate(experiment, candidate)

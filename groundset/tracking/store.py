@@ -102,6 +102,10 @@ class TrackingStore:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(found, file)
                 files.append(file)
+                if state.adapter is not None:
+                    mlflow.artifacts.download_artifacts(
+                        run_id=version.run_id, artifact_path=state.adapter.file, dst_path=str(file.parent)
+                    )
         return files
 
     def _experiment(self, name: str) -> str:

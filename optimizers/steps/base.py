@@ -1,5 +1,6 @@
 """What compiling needs of a step: one row each, and the types that the rows speak in."""
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 import dspy
 
 from optimizers.fit_head import FitOptions
+from optimizers.gold_rows import GoldRow
 from optimizers.labels import ChunkLabel, QuestionLabel, Split
 from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
@@ -103,6 +105,21 @@ def kind_of(demo: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
+class Teaching:
+    """What training weights for a step needs of it.
+
+    Attributes:
+        rows: the kind of gold rows that show what to write.
+        instructions: what the model is told; short, because the rows say the rest.
+        inputs: what the model is shown of a row, None for a row that it should not learn from; chance varies it.
+    """
+
+    rows: type[GoldRow]
+    instructions: str
+    inputs: Callable[[Any, Languages, random.Random], dict[str, str] | None]
+
+
+@dataclass(frozen=True)
 class Compiling:
     """One row of the table of steps that can be compiled.
 
@@ -115,6 +132,7 @@ class Compiling:
         deviation: the standard deviation of the paired differences of two candidates on dev rows, as it was measured;
             docs/compilation.md says where. It tells beforehand what a number of rows can see.
         asks_model: whether the metric asks the model once more for each question that is any good.
+        teaching: what weights are trained with, for a step that can be taught.
         fitting: what its head is fitted with, for a step that decides.
     """
 
@@ -124,6 +142,7 @@ class Compiling:
     instructions: tuple[Instruction, ...]
     deviation: float
     asks_model: bool = False
+    teaching: Teaching | None = None
     fitting: Fitting | None = None
 
     @property

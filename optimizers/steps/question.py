@@ -1,16 +1,19 @@
 """Compiling the step ``question``: facts of good chunks, and questions that lead to the answer that was meant."""
 
+import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import dspy
 
+from optimizers.gold_rows import QuestionGold
 from optimizers.labels import ChunkLabel, QuestionLabel
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching
 from optimizers.steps.examples import answered, example_row, good_chunks
 from optimizers.steps.worth import meant_question_worth
 from programs.focus import is_whole
-from programs.steps.question import STEP, seed_question
+from programs.languages.table import Languages
+from programs.steps.question import STEP, seed_question, taught_inputs
 from programs.types import Focus
 
 _EACH = 2  # foci of a chunk
@@ -92,4 +95,24 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True)
+_OPENED = 0.25  # of the rows fix how the question begins, so that a run may do so
+_LONG_WORD = 4  # letters; a longer first word is an opening by itself
+
+
+def taught(row: QuestionGold, languages: Languages, chance: random.Random) -> dict[str, str] | None:
+    """Return what a run would show of a gold row, a quarter of them with the question's first words.
+
+    Whether something is so or not is never asked: its answer is no part of the passage.
+    """
+    if row.kind == "yes_no":
+        return None
+    words = row.question.split()
+    opening = " ".join(words[: 1 if len(words[0]) > _LONG_WORD else 2]) if chance.random() < _OPENED else ""
+    focus = Focus(sentence=row.fact, answer=row.answer)
+    return taught_inputs(row.topic, languages[row.language].sentences(row.before), focus) | {"opening": opening}
+
+
+TEACHING = Teaching(
+    QuestionGold, "Ask one question that the given answer answers, and name its subject in full.", taught
+)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True, teaching=TEACHING)

@@ -94,7 +94,8 @@ class Strategy:
         needs: ``labels`` alone, a language model, labelled demos, a second and larger model.
         suits: for which models and steps it pays.
         run: drives the optimizer; what it tries stays in the ledger. None where a program of its own does it.
-        steps: which steps it compiles: ``all``, those that write, those that decide, or ``judge``.
+        steps: which steps it compiles: ``all``, those that write, those that decide, those with gold rows to be taught
+            with, or ``judge``.
         nearest: how many demos a call chooses from the state's own, 0 for all of them.
     """
 
@@ -102,7 +103,7 @@ class Strategy:
     needs: tuple[Need, ...]
     suits: str
     run: Callable[[Task], None] | None
-    steps: Literal["all", "writing", "deciding", "judge"] = "all"
+    steps: Literal["all", "writing", "deciding", "taught", "judge"] = "all"
     nearest: int = 0
 
     def steps_of(self, with_demos: Sequence[str]) -> list[str]:
@@ -121,6 +122,8 @@ class Strategy:
         """
         compiling = COMPILABLE[step]
         if not self._takes(compiling):
+            if self.steps == "taught":
+                raise StrategyError(f"--optimizer {self.name}: no gold rows show what {step} should write.")
             kind = "decides" if compiling.step.decides else "writes"
             raise StrategyError(f"--optimizer {self.name} compiles {self.steps} steps only; {step} {kind}.")
         if "teacher" in self.needs and not teacher:
@@ -131,4 +134,6 @@ class Strategy:
             )
 
     def _takes(self, compiling: Compiling) -> bool:
+        if self.steps == "taught":
+            return compiling.teaching is not None
         return self.steps in ("all", "deciding" if compiling.step.decides else "writing", compiling.step.name)

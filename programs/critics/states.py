@@ -10,7 +10,7 @@ from typing import Any
 
 import dspy
 from dspy.adapters.decision_state import DecisionState
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from programs.critics.curve import CurvePoint
 from programs.critics.ensemble import Blend
@@ -19,6 +19,15 @@ from programs.errors import StateError
 
 HEAD = "head"
 _VERSION = 1
+
+
+class Adapter(BaseModel):
+    """Weights that a local model takes beside its own for one step: a GGUF file in the folder of the state."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str = Field(pattern=r"^[\w.-]+\.gguf$")
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
 class CompiledState(BaseModel):
@@ -38,6 +47,7 @@ class CompiledState(BaseModel):
         heads: the fitted heads, for ``head``.
         blend: how a head and the model decide together, for the critic ``ensemble``.
         head: the hash of the head that the blend was fitted with; see :func:`head_hash`.
+        adapter: weights that were trained for the step.
         target_precision: what the threshold promises, if it was chosen for that.
         threshold: the probability from which on a candidate is accepted.
         curve: what other thresholds would do on dev rows.
@@ -58,6 +68,7 @@ class CompiledState(BaseModel):
     heads: CriticHeads | None = None
     blend: Blend | None = None
     head: str | None = None
+    adapter: Adapter | None = None
     target_precision: float | None = None
     threshold: float | None = None
     curve: tuple[CurvePoint, ...] = ()

@@ -6,7 +6,7 @@ import dspy
 
 from programs.focus import foci_of
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
-from programs.steps.question import seed_question
+from programs.steps.question import STEP, seed_question, taught_inputs
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Focus
@@ -28,7 +28,7 @@ class Ask(dspy.Module):
         """Return the judged questions about foci, the best first; where none is good, the best was mended."""
         judged: list[Judged] = []
         for number, focus in enumerate(foci):
-            asked = {"topic": trail.contexts[0].topic, "fact": focus.fact, "answer": focus.answer}
+            asked = self._inputs(trail, focus)
             written = self.tools.write("question", self.question, trail.language, **asked, opening=focus.opening)
             question = seed_question(written.question, focus, self.tools.languages[trail.language])
             trail.say("question", number, {"question": question, **focus.model_dump()})
@@ -45,6 +45,13 @@ class Ask(dspy.Module):
                 each.number,
             ),
         )
+
+    def _inputs(self, trail: Trail, focus: Focus) -> dict[str, str]:
+        context = trail.contexts[0]
+        if STEP.name not in self.tools.adapters:
+            return {"topic": context.topic, "fact": focus.fact, "answer": focus.answer}
+        sentences = self.tools.languages[trail.language].sentences(context.passage)
+        return taught_inputs(context.topic, sentences[: sentences.index(focus.sentence)], focus)
 
     def look_for_foci(self, trail: Trail, wanted: Callable[[Focus], bool]) -> tuple[tuple[Focus, ...], bool]:
         """Return foci that were not asked about yet, with the help of key phrases, and whether none is left then."""

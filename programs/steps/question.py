@@ -1,6 +1,7 @@
 """The step ``question``: asks about a fact so that the answer is the one that was meant."""
 
 import re
+from collections.abc import Sequence
 
 from programs.focus import is_whole
 from programs.languages.base import Language
@@ -12,7 +13,22 @@ from signatures import AskQuestion
 # Of every step that writes one question.
 LIMITS = {"max_tokens": 56, "stop": ["\n"], "temperature": 0.0}
 
+_BEFORE = 2  # sentences
+_LONGEST_BEFORE = 240  # characters
+
 STEP = Step("question", AskQuestion, limits=LIMITS)
+
+
+def taught_inputs(topic: str, before: Sequence[str], focus: Focus) -> dict[str, str]:
+    """Return what a model that was taught to ask is shown: no heading twice, and what is said just before.
+
+    Two sentences, or one where two are long: they name what the fact calls it, she or the company.
+    """
+    shown = [sentence for sentence in before if not sentence.startswith("#")][-_BEFORE:]
+    while len(shown) > 1 and sum(map(len, shown)) > _LONGEST_BEFORE:
+        del shown[0]
+    headings = dict.fromkeys(part.strip() for part in topic.split(" > "))
+    return {"topic": " > ".join(headings), "before": " ".join(shown), "fact": focus.fact, "answer": focus.answer}
 
 
 def tidy_question(text: str) -> str:

@@ -51,7 +51,7 @@ class ScriptedEngine:
 
 
 def lm_opener(engine: Any, sha256: str = "e" * 64) -> Any:
-    def open_lm(spec: str, *, journal: Any, workers: int, verbose: bool) -> LanguageModel:
+    def open_lm(spec: str, *, journal: Any, workers: int, verbose: bool, **_: Any) -> LanguageModel:
         return LanguageModel(engine, model="scripted/lm", name=spec, sha256=sha256, journal=journal)
 
     return open_lm

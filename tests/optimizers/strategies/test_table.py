@@ -26,6 +26,7 @@ def test_the_table_of_strategies_is_frozen() -> None:
         "reanchor",
         "fit-head",
         "fit-ensemble",
+        "finetune",
     ]
     with pytest.raises(AttributeError):
         STRATEGIES["labeled"].name = "other"  # type: ignore[misc]
@@ -38,3 +39,4 @@ def test_a_strategy_takes_the_steps_that_it_suits() -> None:
     assert STRATEGIES["knn"].steps_of(["question", "judge"]) == ["question"]
     assert STRATEGIES["reanchor"].steps_of([]) == STRATEGIES["fit-head"].steps_of([]) == DECIDING
     assert STRATEGIES["fit-ensemble"].steps_of([]) == ["judge"]
+    assert STRATEGIES["finetune"].steps_of([]) == ["question"]

@@ -1,0 +1,72 @@
+"""The file of an adapter, as llama.cpp loads it beside its base model (GGUF of type ``adapter``).
+
+The format is that of llama.cpp's own conversion of ``peft`` adapters: for each weight ``W`` of the base model two
+tensors, ``W.lora_a`` of shape (rank, in) and ``W.lora_b`` of shape (out, rank), and ``adapter.lora.alpha``.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from programs.errors import InputError
+
+_NAMES = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+_PLACE = re.compile(r"layers\.(\d+)\.(\w+\.\w+)\.lora_(A|B)\.")
+# Architectures whose query and key rows llama.cpp stores in the order of its rotary embedding.
+_INTERLEAVED = {"llama": ("attn_q", "attn_k")}
+
+Matrix = npt.NDArray[np.float32]
+
+
+def write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:
+    """Write the adapter of a ``peft`` model in half precision.
+
+    Args:
+        model: the ``peft`` model.
+        architecture: ``general.architecture`` of the base model's file.
+        path: where to.
+        name: what the adapter is called in the file.
+
+    Raises:
+        InputError: a layer of the adapter has no name in GGUF.
+    """
+    import gguf
+
+    config = model.peft_config["default"]
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_type("adapter")
+    writer.add_name(name)
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", float(config.lora_alpha))
+    for found, factor in sorted(model.state_dict().items()):
+        if "lora_" in found:
+            tensor, values = _named(found, factor.float().numpy(), architecture, model.config)
+            writer.add_tensor(tensor, values.astype(np.float16))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _named(name: str, factor: Matrix, architecture: str, config: Any) -> tuple[str, Matrix]:
+    """Return a factor with the name and the order of rows that llama.cpp expects."""
+    place = _PLACE.search(name)
+    if place is None or place[2] not in _NAMES:
+        raise InputError(f"the adapter's {name} has no name in a GGUF file.")
+    module = _NAMES[place[2]]
+    if place[3] == "B" and module in _INTERLEAVED.get(architecture, ()):
+        heads = config.num_attention_heads if module == "attn_q" else config.num_key_value_heads
+        rows, rank = factor.shape
+        factor = factor.reshape(heads, 2, rows // heads // 2, rank).swapaxes(1, 2).reshape(rows, rank)
+    return f"blk.{place[1]}.{module}.weight.lora_{place[3].lower()}", factor

@@ -1,0 +1,162 @@
+"""Training weights, through the smallest real model: few rows, few layers, a high rate."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dspy.lm15 import Config, Message, Request
+
+from groundset.compiled import Users, load_compiled
+from groundset.compiling import finetuning
+from groundset.compiling.finetuning import compile_adapter
+from groundset.data_files import data_path
+from groundset.models.specs import parse_spec
+from groundset.runtime.lms import open_lm
+from groundset.tracking.compiles import CompileStore
+from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
+from optimizers.finetuning.training import Trainer
+from programs.errors import InputError, StateError, StrategyError
+
+MODEL = "smollm2-135m"
+OPTIONS = TrainingOptions(epochs=2, batch=2, rate=5e-3, rank=4, alpha=8, layers=0.2)
+AGREEMENT = 0.3  # nats; llama.cpp rounds activations to eight bits, torch here to bfloat16
+
+pytestmark = pytest.mark.model
+
+
+class Ear:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.batches = 0
+
+    def start(self, step: str, calls: int, what: str = "calls") -> None:
+        self.said.append(f"{step}: {calls} {what}")
+
+    def call(self) -> None:
+        self.batches += 1
+
+    def say(self, said: str) -> None:
+        self.said.append(said)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a data folder with a few of the gold rows."""
+    folder = tmp_path_factory.mktemp("data")
+    shutil.copytree(data_path("demos"), folder / "demos")
+    (folder / "gold").mkdir()
+    rows = [json.loads(line) for line in data_path("gold", "question.jsonl").read_text("utf-8").splitlines()]
+    asked = [row for row in rows if row["kind"] != "yes_no" and row["language"] == "en"]
+    kept = [row for split, count in (("train", 6), ("dev", 2), ("test", 2)) for row in
+            [each for each in asked if each["split"] == split][:count]]  # fmt: skip
+    (folder / "gold" / "question.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Ear]:
+    """Train once for all tests."""
+    out, ear = tmp_path_factory.mktemp("out"), Ear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(finetuning, "data_path", lambda *names: data.joinpath(*names))
+        report, file = compile_adapter("question", MODEL, [], options=OPTIONS, out=out, listener=ear)
+    assert file == out / MODEL / "question.json"
+    return report, out, ear
+
+
+def users(sha256: str | None = None) -> Users:
+    return Users("lm", None, MODEL, sha256 or parse_spec(MODEL).sha256)  # type: ignore[union-attr]
+
+
+def test_what_was_trained_is_written_measured_and_tracked(
+    trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, out, ear = trained
+    assert ear.batches == 6
+    assert "question: 6 batches" in ear.said
+    losses = [loss for _, loss in report.curves["loss"]]
+    assert losses[-1] < losses[0]
+    assert len(report.curves["dev_loss"]) == 2
+    assert {(row["split"], row["document"] != "") for row in report.rows} == {("dev", True), ("test", True)}
+    assert report.state.record["rows"] == {"train": 6, "dev": 2, "test": 2}
+    assert report.files == [out / MODEL / "question.gguf"]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.chdir(tmp_path)
+    store = CompileStore.open()
+    run = store.log_compile(report)
+    [entry] = store.experiments()
+    assert (entry.run_id, entry.optimizer, entry.step) == (run, "finetune", "question")
+
+
+def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], smollm2: Path) -> None:
+    _, out, _ = trained
+    compiled = load_compiled(str(out), users())
+    [name] = compiled.adapters.values()
+    trainer = Trainer(smollm2, OPTIONS)
+    trainer.load(out / MODEL / "question.training")
+    turns = [Turn([{"role": "system", "content": "Ask."}, {"role": "user", "content": text}], "Who?") for text in
+             ("Fact: The ferry sank in 1931.", "Fact: Ada Bell built the mill.", "Answer: a red lamp")]  # fmt: skip
+    with open_lm(MODEL, adapters=compiled.files) as model, open_lm(MODEL) as plain:
+        for turn in turns:
+            taught = first_tokens(model, turn, adapter=name)
+            assert largest_gap(taught, trainer, turn) < AGREEMENT
+            untaught = first_tokens(model, turn)
+            assert untaught == first_tokens(plain, turn), "a call that asks for no adapter has none"
+            assert largest_gap(untaught, trainer, turn) > AGREEMENT
+
+
+def first_tokens(model: Any, turn: Turn, **extensions: str) -> dict[str, float]:
+    request = Request(
+        model="local/x",
+        system=turn.messages[0]["content"],
+        messages=(Message.user(turn.messages[1]["content"]),),
+        config=Config(max_tokens=1, temperature=0.0, logprobs=5, extensions=extensions or None),
+    )
+    return {each.token: each.logprob for each in model._inner.complete(request).logprobs[0].top}
+
+
+def largest_gap(said: dict[str, float], trainer: Trainer, turn: Turn) -> float:
+    computed = trainer.logits(turn).log_softmax(-1)
+    tokens = {token: trainer.tokenizer(token, add_special_tokens=False)["input_ids"] for token in said}
+    return max(abs(said[token] - computed[ids[0]].item()) for token, ids in tokens.items() if len(ids) == 1)
+
+
+def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Path) -> None:
+    turns = [Turn([{"role": "user", "content": f"Number {number}"}], "One?") for number in range(6)]
+    seen: list[TrainingStep] = []
+
+    def train(stopped: Callable[[], bool], rows: list[Turn] = turns) -> bool:
+        seen.clear()
+        return Trainer(smollm2, OPTIONS).train(rows, [], tmp_path, seen.append, stopped)
+
+    assert not train(lambda: len(seen) == 1)
+    assert [each.step for each in seen] == [1, 2]
+    assert train(lambda: False)
+    assert [each.step for each in seen] == [3, 4, 5, 6]
+    assert train(lambda: False, turns[:2])
+    assert seen[0].step == 1, "other rows are another training"
+
+
+def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
+    _, out, _ = trained
+    shutil.copytree(out, tmp_path / "copy", ignore=shutil.ignore_patterns("*.training"))
+    file = tmp_path / "copy" / MODEL / "question.gguf"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    with pytest.raises(StateError, match=r"question\.gguf: not the file that was trained"):
+        load_compiled(str(tmp_path / "copy"), users())
+    file.unlink()
+    with pytest.raises(StateError, match=r"question\.gguf: missing"):
+        load_compiled(str(tmp_path / "copy"), users())
+    with pytest.raises(InputError, match="other weights of --lm"):
+        load_compiled(str(tmp_path / "copy"), users("0" * 64))
+
+
+def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="weights that lie on this machine"):
+        compile_adapter("question", "openai/x@http://127.0.0.1:9/v1", [], options=OPTIONS, out=tmp_path, listener=Ear())
+    with pytest.raises(StrategyError, match="no gold rows show what compress should write"):
+        compile_adapter("compress", MODEL, [], options=OPTIONS, out=tmp_path, listener=Ear())
+    assert list(tmp_path.iterdir()) == []

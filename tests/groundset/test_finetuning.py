@@ -1,6 +1,7 @@
 """Training weights, through the smallest real model: few rows, few layers, a high rate."""
 
 import json
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,11 @@ from groundset.runtime.lms import open_lm
 from groundset.tracking.compiles import CompileStore
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.training import Trainer
+from optimizers.gold_rows import QuestionGold
+from optimizers.steps import COMPILABLE
 from programs.errors import InputError, StateError, StrategyError
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 
 MODEL = "smollm2-135m"
 OPTIONS = TrainingOptions(epochs=2, batch=2, rate=5e-3, rank=4, alpha=8, layers=0.2)
@@ -49,7 +54,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(data_path("demos"), folder / "demos")
     (folder / "gold").mkdir()
     rows = [json.loads(line) for line in data_path("gold", "question.jsonl").read_text("utf-8").splitlines()]
-    asked = [row for row in rows if row["kind"] != "yes_no" and row["language"] == "en"]
+    teaching, languages = COMPILABLE["question"].teaching, Languages(LANGUAGES)
+    assert teaching is not None
+    asked = [row for row in rows if row["language"] == "en"
+             and teaching.inputs(QuestionGold.model_validate(row), languages, random.Random(0))]  # fmt: skip
     kept = [row for split, count in (("train", 6), ("dev", 2), ("test", 2)) for row in
             [each for each in asked if each["split"] == split][:count]]  # fmt: skip
     (folder / "gold" / "question.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")

@@ -137,18 +137,10 @@ def _rows(step: str, gold: Sequence[Any], seed: int) -> _Rows:
     taught = {split: turns_of(step, gold, split, adapter, languages, seed) for split in SPLITS}
     shown: dict[Split, list[Turn]] = {}
     for name, count in _MEASURED.items():
-        chosen = random.Random(seed).sample(range(len(taught[name])), min(count, len(taught[name])))
-        taught[name] = [taught[name][place] for place in chosen]
+        taught[name] = random.Random(seed).sample(taught[name], min(count, len(taught[name])))
         shown[name] = [
-            Turn(
-                [
-                    *adapter.format(signature, in_language(demos, turn.language), {})[:-1],
-                    turn.messages[-1],
-                ],
-                turn.completion,
-                turn.language,
-                turn.document,
-                turn.name,
+            turn._replace(
+                messages=[*adapter.format(signature, in_language(demos, turn.language), {})[:-1], turn.messages[-1]]
             )
             for turn in taught[name]
         ]

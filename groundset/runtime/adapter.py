@@ -27,7 +27,6 @@ _CONFIG_KEYS = frozenset(
         "logprobs",
     )
 )
-_EXTENSION_KEYS = frozenset({"adapter"})
 
 
 class PlainTextAdapter(dspy.Adapter):
@@ -95,7 +94,7 @@ class PlainTextAdapter(dspy.Adapter):
         """Return the one request that a predictor's call makes."""
         options = {key: value for key, value in {**lm.kwargs, **lm_kwargs}.items() if value is not None}
         options.setdefault("max_tokens", _MAX_TOKENS)
-        extensions = {key: options[key] for key in _EXTENSION_KEYS & options.keys()} or None
+        extensions = {"adapter": options["adapter"]} if "adapter" in options else None
         config = Config(**{key: options[key] for key in _CONFIG_KEYS & options.keys()}, extensions=extensions)
         chat = self.format(signature, [dict(demo) for demo in demos], inputs)
         turns = tuple(

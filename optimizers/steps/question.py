@@ -115,7 +115,9 @@ def taught(row: QuestionGold, languages: Languages, chance: random.Random) -> di
     words = row.question.split()
     opening = " ".join(words[: 1 if len(words[0]) > _LONG_WORD else 2]) if chance.random() < _OPENED else ""
     focus = Focus(sentence=row.fact, answer=row.answer)
-    return taught_inputs(row.topic, languages[row.language].sentences(row.before), focus) | {"opening": opening}
+    # The topics of labels name some headings twice; those of a run's chunks do not.
+    topic = " > ".join(dict.fromkeys(part.strip() for part in row.topic.split(" > ")))
+    return taught_inputs(topic, languages[row.language].sentences(row.before), focus) | {"opening": opening}
 
 
 TEACHING = Teaching(

@@ -71,10 +71,10 @@ class RoundTrip(dspy.Module):
         own = asked & set(words(context.passage))
         if not own:
             return []
-        found = []
+        found, stated = [], has_words(context.passage, answer)
         for hit in hits:
             passage = plain(hit.text)
-            if has_words(context.passage, answer) and not has_words(passage, answer):
+            if stated and not has_words(passage, answer):
                 continue
             if own <= set(words(passage)):
                 instead = context.model_copy(update={"passage": passage})

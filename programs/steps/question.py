@@ -20,15 +20,14 @@ STEP = Step("question", AskQuestion, limits=LIMITS)
 
 
 def taught_inputs(topic: str, before: Sequence[str], focus: Focus) -> dict[str, str]:
-    """Return what a model that was taught to ask is shown: no heading twice, and what is said just before.
+    """Return what a model that was taught to ask is shown, what is said just before the fact among it.
 
     Two sentences, or one where two are long: they name what the fact calls it, she or the company.
     """
     shown = [sentence for sentence in before if not sentence.startswith("#")][-_BEFORE:]
     while len(shown) > 1 and sum(map(len, shown)) > _LONGEST_BEFORE:
         del shown[0]
-    headings = dict.fromkeys(part.strip() for part in topic.split(" > "))
-    return {"topic": " > ".join(headings), "before": " ".join(shown), "fact": focus.fact, "answer": focus.answer}
+    return {"topic": topic, "before": " ".join(shown), "fact": focus.fact, "answer": focus.answer}
 
 
 def tidy_question(text: str) -> str:

@@ -77,6 +77,7 @@ class Words:
         question_words: the words that open a question.
         stemmer: what Snowball calls the language; without it each word is its own stem.
         segmenter: the code of the language whose rules tell where sentences end, if it is another one.
+        unfinished: how a text ends whose last stop ends no sentence, though the segmenter says so: "M.", "im 16."
         dependent_start: the start of a text that points at what came before.
         loose_pronoun: pronouns that may have no antecedent.
         context_reference: what speaks of the text at hand: "the passage", "as mentioned".
@@ -100,6 +101,7 @@ class Words:
     question_words: frozenset[str] = frozenset()
     stemmer: str = ""
     segmenter: str = ""
+    unfinished: Pattern = NEVER
     dependent_start: Pattern = NEVER
     loose_pronoun: Pattern = NEVER
     context_reference: Pattern = NEVER
@@ -121,7 +123,13 @@ class Words:
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of a text, without line breaks."""
-        return list(sentences(text, self.segmenter or self.code))
+        found: list[str] = []
+        for sentence in sentences(text, self.segmenter or self.code):
+            if found and self.unfinished.search(found[-1]):
+                found[-1] += sentence if sentence.startswith("-") else f" {sentence}"
+            else:
+                found.append(sentence)
+        return found
 
     def stem(self, token: str) -> str:
         """Return the stem of a token without a possessive ending."""

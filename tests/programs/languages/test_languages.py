@@ -91,3 +91,16 @@ def test_a_question_in_another_language_is_read_in_its_own(languages: Languages)
 )
 def test_what_says_that_there_is_no_answer(code: str, answer: str, stated: bool, languages: Languages) -> None:
     assert languages[code].is_stated(answer) is stated
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("fr", "M. Dupont et Mme. Roy sont là. Le port date du Ier siècle av. J.-C. et brûla.", 2),
+        ("de", "Die Kirche stammt aus dem 16. Jahrhundert. Der Bau dauerte bis 1880. Er war teuer.", 3),
+        ("es", "El Sr. Paz llegó a las 3 p. m. con su hija. Llovía.", 2),
+    ],
+)
+def test_a_stop_that_ends_no_sentence_cuts_none(language: str, text: str, expected: int, languages: Languages) -> None:
+    assert len(languages[language].sentences(text)) == expected
+    assert " ".join(languages[language].sentences(text)) == text

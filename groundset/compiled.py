@@ -162,8 +162,8 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
     Raises:
         InputError: with ``strict``, if there are some for the same model with other weights.
     """
-    deciding = {name: step.signature for name, step in STEPS.items() if step.decides}
-    writing = {name: step.signature for name, step in STEPS.items() if not step.decides}
+    deciding = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
+    writing = {name: step.signature for name, step in STEPS.items() if not step.decides or step.taught}
     candidates: list[tuple[CompiledState, str | None]] = []
     if users.lm is not None:
         # The head decides by itself; what the language model decides counts only where that is in the critic.

@@ -16,6 +16,7 @@ from optimizers.gold_rows import (
     QuestionGold,
     ReasoningGold,
     RewriteGold,
+    SoundGold,
     SplitGold,
 )
 from optimizers.labels import Label, parse_label
@@ -23,8 +24,9 @@ from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
 
 _ROWS: tuple[type[GoldRow], ...] = (
     QuestionGold, AnswerGold, RewriteGold, ConditionalGold, ReasoningGold, CompressGold, KeyphrasesGold, SplitGold,
-    MultiGold,
+    MultiGold, SoundGold,
 )  # fmt: skip
+
 GOLD: Mapping[str, type[GoldRow]] = {get_args(row.model_fields["step"].annotation)[0]: row for row in _ROWS}
 _Gold = TypeVar("_Gold", bound=GoldRow)
 

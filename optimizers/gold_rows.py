@@ -93,6 +93,23 @@ class QuestionGold(_OfOneChunk):
             yield "a yes_no question has a reply, any other has none"
 
 
+class SoundGold(_OfOneChunk):
+    """A question and its answer, read: whether they are sound for their fact; ``kind`` says what is wrong."""
+
+    step: Literal["sound"]
+    topic: str
+    before: str
+    fact: Text
+    answer: Text
+    question: Text
+    sound: bool
+    kind: Literal["", "alone", "form", "unclear", "unanswerable", "wrong", "gives_away", "senseless"]
+
+    def _faults(self) -> Iterator[str]:
+        if self.sound != (not self.kind):
+            yield "what is sound has no kind of fault, and what is not has one"
+
+
 class AnswerGold(_OfOneChunk):
     """The answer to a question: words of the passage, a reply to a yes_no question, or "not stated"."""
 

@@ -50,6 +50,22 @@ def foci_of(passage: str, topic: str, code: str, languages: Languages, keyphrase
     return choose_foci(passage, topic, language, keyphrases, syntax=syntax, easy_forms=not parses)
 
 
+def open_foci(passage: str, topic: str, code: str, languages: Languages) -> list[Focus]:
+    """Return the usable sentences of a passage, the most promising first, as foci that name no answer yet."""
+    language = languages[code]
+    worthy = _worthy(passage, topic, language, languages.syntax_of(language))
+    return [focus for focus, _ in sorted(worthy, key=lambda each: -each[1])]
+
+
+def _worthy(passage: str, topic: str, language: Language, syntax: Syntax | None) -> list[tuple[Focus, float]]:
+    """Return the usable sentences in their order, as foci without an answer, each with its worth."""
+    read = language.sentences(passage)
+    names = syntax.resolved(read, topic) if syntax else {}
+    foci = [Focus(sentence=sentence, answer="", resolved=names.get(sentence, "")) for sentence in read]
+    worths = [(focus, _sentence_worth(focus.fact, topic, language)) for focus in foci]
+    return [(focus, worth) for focus, worth in worths if worth]
+
+
 def choose_foci(
     passage: str,
     topic: str,
@@ -67,18 +83,13 @@ def choose_foci(
     """
     title = topic.split(" > ")[0]
     found: list[tuple[float, Focus]] = []
-    read = language.sentences(passage)
-    names = syntax.resolved(read, topic) if syntax else {}
-    worths = [_sentence_worth(names.get(sentence, sentence), topic, language) for sentence in read]
-    worthy = [(sentence, worth) for sentence, worth in zip(read, worths, strict=True) if worth]
+    worthy = _worthy(passage, topic, language, syntax)
     if syntax:
-        syntax.read_ahead(names.get(sentence, sentence) for sentence, _ in worthy)
-    for sentence, worth in worthy:
-        alone = names.get(sentence, "")
-        fact = alone or sentence
-        asked = syntax.askable(fact, title, passage) if syntax else []
+        syntax.read_ahead(of_sentence.fact for of_sentence, _ in worthy)
+    for of_sentence, worth in worthy:
+        sentence = of_sentence.sentence
+        asked = syntax.askable(of_sentence.fact, title, passage) if syntax else []
         asked = [each for each in asked if each.answer in sentence]
-        of_sentence = Focus(sentence=sentence, answer="", resolved=alone)
         for place, each in enumerate(asked[:_ANSWERS_EACH]):
             told = {"answer": each.answer, "opening": each.opening, "easy": each.named, "defines": each.defines}
             focus = of_sentence.model_copy(update=told)

@@ -64,6 +64,7 @@ class Chunk(_Frozen):
 class Focus(_Frozen):
     """What a question is asked about: a sentence of the chunk and the answer span inside it.
 
+    A focus whose ``answer`` is empty is open: whoever asks about the sentence chooses the answer.
     ``resolved`` is the sentence with a name in place of its subject "it", "he" or "she". ``opening`` holds the words
     that its question begins with, as far as form and syntax give them; ``easy`` says whether they make a question
     that is likely to be good, ``defines`` whether it asks what something is.

@@ -10,14 +10,17 @@ from signatures.grounding import GroundAnswer
 from signatures.judge import JudgeQuestion
 from signatures.keyphrases import ExtractKeyphrases
 from signatures.multi_context import ComposeQuestion
+from signatures.pair import AskPair
 from signatures.question import AskQuestion
 from signatures.reasoning import NameKind
 from signatures.rewrite import RewriteQuestion
 from signatures.same import CompareQuestions
+from signatures.sound import WeighPair
 from signatures.split import SplitQuestion
 
 __all__ = [
     "AnswerQuestion",
+    "AskPair",
     "AskQuestion",
     "CompareQuestions",
     "ComposeQuestion",
@@ -32,4 +35,5 @@ __all__ = [
     "RewriteQuestion",
     "ScoreChunk",
     "SplitQuestion",
+    "WeighPair",
 ]

@@ -11,7 +11,6 @@ class AskQuestion(dspy.Signature):
     """
 
     topic: str = dspy.InputField(desc="what the fact is about")
-    before: str = dspy.InputField(desc="what the passage says just before, if that is needed", default="")
     fact: str = dspy.InputField(desc="one sentence of the passage")
     answer: str = dspy.InputField(desc="words of the fact that the question must lead to")
     opening: str = dspy.InputField(desc="how the question begins, if that is fixed", default="")

@@ -130,16 +130,13 @@ def _adapters(
     from optimizers.finetuning.base import TrainingOptions
     from optimizers.strategies import STRATEGIES
 
-    strategy = STRATEGIES["finetune"]
-    for step in steps:
-        strategy.check(step, demos=True, teacher=False)
+    asked = steps or STRATEGIES["finetune"].steps_of(())
     with _progress() as told:
-        for step in steps or strategy.steps_of(()):
-            try:
-                yield compile_adapter(step, lm, gold, options=TrainingOptions(seed=seed), out=out, listener=told)
-            except KeyboardInterrupt:
-                told.say("Interrupted: a checkpoint is kept, and the same command goes on")
-                raise typer.Exit(_INTERRUPTED) from None
+        try:
+            yield from compile_adapter(asked, lm, gold, options=TrainingOptions(seed=seed), out=out, listener=told)
+        except KeyboardInterrupt:
+            told.say("Interrupted: a checkpoint is kept, and the same command goes on")
+            raise typer.Exit(_INTERRUPTED) from None
 
 
 def _with_model(

@@ -1,4 +1,4 @@
-"""Compiling weights: an adapter for the local model that a step writes with, trained on gold rows."""
+"""Compiling weights: one adapter for the local model that some steps write with, trained on their gold rows."""
 
 import random
 import shutil
@@ -23,11 +23,12 @@ from groundset.models.specs import LocalSpec, ensure_available, parse_spec
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.turns import turns_of
-from optimizers.gold import read_gold
+from optimizers.gold import read_annotated
 from optimizers.labels import SPLITS, Split, hashes_of
 from optimizers.measures import Interval, mean, mean_gain, recorded
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
+from optimizers.steps.base import Teaching
 from optimizers.strategies.finetune import STRATEGY
 from programs.critics.states import Adapter, CompiledState, dspy_version, folder_of, signature_hash
 from programs.errors import InputError
@@ -47,12 +48,12 @@ class _Rows:
 
 
 def compile_adapter(
-    step: str, lm: str, gold: Sequence[Path], *, options: TrainingOptions, out: Path, listener: Listener
-) -> tuple[CompileReport, Path]:
-    """Train an adapter for a step; write it and its state to ``<out>/<model>/<step>.gguf`` and ``.json``.
+    steps: Sequence[str], lm: str, gold: Sequence[Path], *, options: TrainingOptions, out: Path, listener: Listener
+) -> list[tuple[CompileReport, Path]]:
+    """Train one adapter for steps; write it to ``<out>/<model>/<steps>.gguf`` and a state for each to ``<step>.json``.
 
-    Checkpoints are kept in ``<out>/<model>/<step>.training``, so that the same call goes on where it was ended. What
-    is measured is the likelihood of the gold output, per token, of rows that were not learned from: as the step is
+    Checkpoints are kept in ``<out>/<model>/<steps>.training``, so that the same call goes on where it was ended. What
+    is measured is the likelihood of the gold output, per token, of rows that were not learned from: as each step is
     with its demos, and taught without any.
 
     Raises:
@@ -65,31 +66,72 @@ def compile_adapter(
     spec = parse_spec(lm)
     if not isinstance(spec, LocalSpec):
         raise InputError(f"--lm {lm}: finetune trains weights that lie on this machine; name a catalogue model.")
-    STRATEGY.check(step, demos=True, teacher=False)
-    teaching = COMPILABLE[step].teaching
-    assert teaching is not None
-    files = [data_path("gold", f"{step}.jsonl"), *gold]
-    rows = _rows(step, read_gold(teaching.rows, files), options.seed)
+    for step in steps:
+        STRATEGY.check(step, demos=True, teacher=False)
+    files = {step: [*(data_path("gold", f"{name}.jsonl") for name in _teaching(step).files), *gold] for step in steps}
+    rows = {step: _rows(step, files[step], options.seed) for step in steps}
     ensure_available(spec)
+    name = "-".join(steps)
     folder = out / folder_of(spec.name)
     curve: list[TrainingStep] = []
     started = time.monotonic()
-    provider, file = _train(step, spec, rows, options, folder / f"{step}.training", listener, curve)
+    provider, file = _train(name, spec, list(rows.values()), options, folder / f"{name}.training", listener, curve)
     seconds = time.monotonic() - started
-    listener.say("Measuring the likelihood of gold rows that were not learned from")
-    scores = _scores(provider.trainer, rows)
-    measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
-    for split in _MEASURED:
-        before, after = scores["before"][split], scores["after"][split]
-        units = [turn.document for turn in rows.taught[split]]
-        measures["before"][split], measures["after"][split] = mean(before, units), mean(after, units)
-        measures["gain"][split] = mean_gain(before, after, units)
-    kept = folder / f"{step}.gguf"
+    kept = folder / f"{name}.gguf"
     with whole_file(kept) as aside:
         shutil.copyfile(file, aside)
+    adapter = Adapter(file=kept.name, sha256=file_sha256(kept))
+    reports = []
+    for step in steps:
+        listener.say(f"Measuring {step} on gold rows that were not learned from")
+        scores = _scores(provider.trainer, rows[step])
+        state = _state(step, spec, adapter, rows[step], options, files[step], measures := _measures(scores, rows[step]))
+        report = CompileReport(
+            state=state,
+            measures=measures,
+            rows=[
+                {
+                    "split": split,
+                    "id": turn.name,
+                    "document": turn.document,
+                    "before_score": before,
+                    "after_score": after,
+                }
+                for split in _MEASURED
+                for turn, before, after in zip(
+                    rows[step].taught[split], scores["before"][split], scores["after"][split], strict=True
+                )
+            ],
+            parameters={"optimizer": STRATEGY.name, "steps": name, **options.model_dump(), **environment(state)},
+            figures={"calls": 0, "compared": 1, "seconds": seconds},
+            curves={
+                "loss": [(each.step, each.loss) for each in curve],
+                "dev_loss": [(each.step, each.dev) for each in curve if each.dev is not None],
+            },
+            files=[kept],
+        )
+        reports.append((report, write_report(report, out)))
+    return reports
+
+
+def _teaching(step: str) -> Teaching:
+    teaching = COMPILABLE[step].teaching
+    assert teaching is not None
+    return teaching
+
+
+def _state(
+    step: str,
+    spec: LocalSpec,
+    adapter: Adapter,
+    rows: _Rows,
+    options: TrainingOptions,
+    files: Sequence[Path],
+    measures: dict[str, dict[str, Interval]],
+) -> CompiledState:
     predict = COMPILABLE[step].step.predictor()
-    predict.signature = predict.signature.with_instructions(teaching.instructions)
-    state = CompiledState(
+    predict.signature = predict.signature.with_instructions(_teaching(step).instructions)
+    return CompiledState(
         step=step,
         model=spec.name,
         model_sha256=spec.sha256,
@@ -97,7 +139,7 @@ def compile_adapter(
         signature=signature_hash(COMPILABLE[step].step.signature),
         dspy=dspy_version(),
         predictor=predict.dump_state(),
-        adapter=Adapter(file=kept.name, sha256=file_sha256(kept)),
+        adapter=adapter,
         record={
             "labels": hashes_of(files),
             "rows": {split: len(rows.taught[split]) for split in SPLITS},
@@ -109,29 +151,21 @@ def compile_adapter(
             "measures": recorded(measures),
         },
     )
-    report = CompileReport(
-        state=state,
-        measures=measures,
-        rows=[
-            {"split": split, "id": turn.name, "document": turn.document, "before_score": before, "after_score": after}
-            for split in _MEASURED
-            for turn, before, after in zip(
-                rows.taught[split], scores["before"][split], scores["after"][split], strict=True
-            )
-        ],
-        parameters={"optimizer": STRATEGY.name, **options.model_dump(), **environment(state)},
-        figures={"calls": 0, "compared": 1, "seconds": seconds},
-        curves={
-            "loss": [(each.step, each.loss) for each in curve],
-            "dev_loss": [(each.step, each.dev) for each in curve if each.dev is not None],
-        },
-        files=[kept],
-    )
-    return report, write_report(report, out)
 
 
-def _rows(step: str, gold: Sequence[Any], seed: int) -> _Rows:
+def _measures(scores: dict[str, dict[Split, list[float]]], rows: _Rows) -> dict[str, dict[str, Interval]]:
+    found: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
+    for split in _MEASURED:
+        before, after = scores["before"][split], scores["after"][split]
+        units = [turn.document for turn in rows.taught[split]]
+        found["before"][split], found["after"][split] = mean(before, units), mean(after, units)
+        found["gain"][split] = mean_gain(before, after, units)
+    return found
+
+
+def _rows(step: str, files: Sequence[Path], seed: int) -> _Rows:
     """Return the turns that are taught, and those rows as the step would be asked with its demos."""
+    gold = _teaching(step).rows(read_annotated(files))
     adapter, languages = PlainTextAdapter(), Languages(LANGUAGES)
     signature, demos = COMPILABLE[step].step.signature, list(read_demos(data_path("demos")).get(step, ()))
     taught = {split: turns_of(step, gold, split, adapter, languages, seed) for split in SPLITS}
@@ -148,9 +182,9 @@ def _rows(step: str, gold: Sequence[Any], seed: int) -> _Rows:
 
 
 def _train(
-    step: str,
+    name: str,
     spec: LocalSpec,
-    rows: _Rows,
+    rows: Sequence[_Rows],
     options: TrainingOptions,
     folder: Path,
     listener: Listener,
@@ -163,16 +197,19 @@ def _train(
 
     def on_step(progress: TrainingStep) -> None:
         if not curve:
-            listener.start(step, progress.steps - progress.step + 1, "batches")
+            listener.start(name, progress.steps - progress.step + 1, "batches")
         curve.append(progress)
         listener.call()
         if progress.dev is not None:
             listener.say(f"Loss of a gold token on dev rows: {progress.dev:.3f}")
 
-    provider = LocalProvider(spec.path, folder=folder, dev=rows.taught["dev"], on_step=on_step, stopped=ending.is_set)
+    taught: dict[Split, list[Turn]] = {
+        split: [turn for each in rows for turn in each.taught[split]] for split in SPLITS
+    }
+    provider = LocalProvider(spec.path, folder=folder, dev=taught["dev"], on_step=on_step, stopped=ending.is_set)
     model = dspy.LM(f"local/{spec.name}", provider=provider)
-    listener.say(f"Training on {len(rows.taught['train'])} gold rows")
-    data = [chat(turn) for turn in rows.taught["train"]]
+    listener.say(f"Training on {len(taught['train'])} gold rows")
+    data = [chat(turn) for turn in taught["train"]]
     job = model.finetune(data, TrainDataFormat.CHAT, options.model_dump())
     try:
         while job.thread.is_alive():

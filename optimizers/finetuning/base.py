@@ -37,8 +37,8 @@ class TrainingOptions(BaseModel):
     rank: int = Field(default=16, ge=1)
     alpha: int = Field(default=32, ge=1)
     layers: float = Field(default=2 / 3, gt=0, le=1)
-    rate: float = Field(default=2e-4, gt=0)
-    epochs: int = Field(default=2, ge=1)
+    rate: float = Field(default=3e-4, gt=0)
+    epochs: int = Field(default=1, ge=1)
     batch: int = Field(default=16, ge=1)
     seed: int = 0
 

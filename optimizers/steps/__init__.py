@@ -2,10 +2,22 @@
 
 from collections.abc import Mapping
 
-from optimizers.steps import answer, chunk, compress, conditional, judge, keyphrases, question, reasoning, rewrite
+from optimizers.steps import (
+    answer,
+    chunk,
+    compress,
+    conditional,
+    judge,
+    keyphrases,
+    pair,
+    question,
+    reasoning,
+    rewrite,
+    sound,
+)
 from optimizers.steps.base import Compiling, Fitting
 
-_MODULES = (keyphrases, question, reasoning, conditional, compress, rewrite, answer, chunk, judge)
+_MODULES = (keyphrases, question, pair, reasoning, conditional, compress, rewrite, answer, chunk, judge, sound)
 
 COMPILABLE: Mapping[str, Compiling] = {module.COMPILING.step.name: module.COMPILING for module in _MODULES}
 

@@ -1,13 +1,16 @@
 """Compiling the step ``answer``: labelled questions, and answers that agree with the label."""
 
+import random
 from typing import Any
 
 import dspy
 
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
-from optimizers.steps.examples import balanced, example_row, placed
+from optimizers.gold_rows import AnswerGold
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
+from optimizers.steps.examples import balanced, example_row, placed, topic_once
 from optimizers.steps.worth import STRAY
 from programs.evidence import agreement
+from programs.languages.table import Languages
 from programs.steps.answer import STEP, tidy_answer
 from programs.text import has_words, plain
 
@@ -69,4 +72,14 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26)
+
+def taught(row: AnswerGold, languages: Languages, chance: random.Random) -> dict[str, str]:
+    """Return what a run would show of a gold row."""
+    del languages, chance
+    return {"topic": topic_once(row.topic), "passage": plain(row.passage), "question": row.question}
+
+
+TEACHING = Teaching(
+    ("answer",), only(AnswerGold), "Answer the question with words of the passage, or write: not stated", taught
+)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26, teaching=TEACHING)

@@ -9,7 +9,7 @@ import dspy
 
 from optimizers.fit_head import FitOptions
 from optimizers.gold_rows import GoldRow
-from optimizers.labels import ChunkLabel, QuestionLabel, Split
+from optimizers.labels import ChunkLabel, Label, QuestionLabel, Split
 from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
 from programs.languages.table import Languages
@@ -104,17 +104,24 @@ def kind_of(demo: Mapping[str, Any]) -> str:
     return f"{question[0].casefold() if question else ''} {stated}"
 
 
+def only(kind: type[GoldRow]) -> Callable[[Sequence[Label | GoldRow]], Sequence[GoldRow]]:
+    """Return what keeps the gold rows of one kind."""
+    return lambda rows: [row for row in rows if isinstance(row, kind)]
+
+
 @dataclass(frozen=True)
 class Teaching:
     """What training weights for a step needs of it.
 
     Attributes:
-        rows: the kind of gold rows that show what to write.
+        files: the gold files that show what to write.
+        rows: makes of all their rows those that are learned from; each has the outputs of the step as attributes.
         instructions: what the model is told; short, because the rows say the rest.
         inputs: what the model is shown of a row, None for a row that it should not learn from; chance varies it.
     """
 
-    rows: type[GoldRow]
+    files: tuple[str, ...]
+    rows: Callable[[Sequence[Label | GoldRow]], Sequence[GoldRow]]
     instructions: str
     inputs: Callable[[Any, Languages, random.Random], dict[str, str] | None]
 

@@ -63,6 +63,11 @@ def example_row(label: ChunkLabel | QuestionLabel, passage: str, asked: dict[str
     return label.split, example.with_inputs(*asked)
 
 
+def topic_once(topic: str) -> str:
+    """Return the topic of an annotated row as a run's chunks have it: annotated ones name some headings twice."""
+    return " > ".join(dict.fromkeys(part.strip() for part in topic.split(" > ")))
+
+
 def placed(label: ChunkLabel | QuestionLabel, passage: str) -> dict[str, str]:
     """Return a passage with the topic that it stands under, as inputs."""
     return {"topic": label.topic, "passage": passage}

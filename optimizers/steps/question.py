@@ -1,19 +1,16 @@
 """Compiling the step ``question``: facts of good chunks, and questions that lead to the answer that was meant."""
 
-import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import dspy
 
-from optimizers.gold_rows import QuestionGold
 from optimizers.labels import ChunkLabel, QuestionLabel
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import answered, example_row, good_chunks
 from optimizers.steps.worth import meant_question_worth
 from programs.focus import is_whole
-from programs.languages.table import Languages
-from programs.steps.question import STEP, seed_question, taught_inputs
+from programs.steps.question import STEP, seed_question
 from programs.types import Focus
 
 _EACH = 2  # foci of a chunk
@@ -95,32 +92,4 @@ INSTRUCTIONS = (
     ),
 )
 
-_OPENED = 0.25  # of the rows fix how the question begins, so that a run may do so
-# Share of a question's content words that must be shown. Taught with all rows, a model of half a billion weights wrote
-# 8 good questions to 51 hard English facts, with those of this share 15 or 16 (docs/compilation.md).
-_NEAR = 0.75
-_LONG_WORD = 4  # letters; a longer first word is an opening by itself
-
-
-def taught(row: QuestionGold, languages: Languages, chance: random.Random) -> dict[str, str] | None:
-    """Return what a run would show of a gold row, a quarter of them with the question's first words.
-
-    Whether something is so or not is never asked: its answer is no part of the passage. Questions that go far from
-    the words shown are left out.
-    """
-    words_of = languages[row.language].content_words
-    asked, shown = set(words_of(row.question)), set(words_of(f"{row.fact} {row.before} {row.topic}"))
-    if row.kind == "yes_no" or len(asked & shown) < _NEAR * max(1, len(asked)):
-        return None
-    words = row.question.split()
-    opening = " ".join(words[: 1 if len(words[0]) > _LONG_WORD else 2]) if chance.random() < _OPENED else ""
-    focus = Focus(sentence=row.fact, answer=row.answer)
-    # The topics of labels name some headings twice; those of a run's chunks do not.
-    topic = " > ".join(dict.fromkeys(part.strip() for part in row.topic.split(" > ")))
-    return taught_inputs(topic, languages[row.language].sentences(row.before), focus) | {"opening": opening}
-
-
-TEACHING = Teaching(
-    QuestionGold, "Ask one question that the given answer answers, and name its subject in full.", taught
-)
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True)

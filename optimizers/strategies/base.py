@@ -136,4 +136,6 @@ class Strategy:
     def _takes(self, compiling: Compiling) -> bool:
         if self.steps == "taught":
             return compiling.teaching is not None
+        if compiling.step.taught:
+            return False
         return self.steps in ("all", "deciding" if compiling.step.decides else "writing", compiling.step.name)

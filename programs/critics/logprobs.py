@@ -23,9 +23,13 @@ class LogprobCritic:
 
     supports_decision_requests = True
 
-    def __init__(self, lm: Any) -> None:
-        """Make a critic of the client of a language model; one serves every step."""
+    def __init__(self, lm: Any, adapter: str | None = None) -> None:
+        """Make a critic of the client of a language model; one serves every step.
+
+        ``adapter`` names the trained weights that it decides with.
+        """
         self._lm = lm
+        self._adapter = adapter
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:
         """Do nothing: there is nothing to embed."""
@@ -39,7 +43,7 @@ class LogprobCritic:
         answers = {}
         for name, question in questions.items():
             labels, keys = _labels(question)
-            response = self._lm(self._request(state, name, question, labels))
+            response = self._lm(self._request(state, name, question))
             answers[name] = _evidence(question, keys, self._masses(response, labels))
         return answers
 
@@ -48,22 +52,17 @@ class LogprobCritic:
         answers = {}
         for name, question in questions.items():
             labels, keys = _labels(question)
-            response = await self._lm.acall(self._request(state, name, question, labels))
+            response = await self._lm.acall(self._request(state, name, question))
             answers[name] = _evidence(question, keys, self._masses(response, labels))
         return answers
 
-    def _request(
-        self, state: Mapping[str, Any], name: str, question: Mapping[str, Any], labels: Sequence[str]
-    ) -> Request:
-        turns: list[Message] = []
-        for demo in state.get("demos", ()):
-            if name in demo:
-                shown = {field: demo[field] for field in state["inputs"] if field in demo}
-                turns.append(Message.user(_task(shown, question, labels)))
-                turns.append(Message.assistant(_label_of(demo[name], labels)))
-        turns.append(Message.user(_task(state["inputs"], question, labels)))
-        config = Config(max_tokens=1, temperature=0.0, logprobs=_TOP)
-        return Request(model=self._lm.model, system=state["instructions"], messages=tuple(turns), config=config)
+    def _request(self, state: Mapping[str, Any], name: str, question: Mapping[str, Any]) -> Request:
+        system, *turns = decision_chat(state, name, question)
+        said = {"user": Message.user, "assistant": Message.assistant}
+        messages = tuple(said[turn["role"]](turn["content"]) for turn in turns)
+        extensions = {"adapter": self._adapter} if self._adapter else None
+        config = Config(max_tokens=1, temperature=0.0, logprobs=_TOP, extensions=extensions)
+        return Request(model=self._lm.model, system=system["content"], messages=messages, config=config)
 
     def _masses(self, response: Response, labels: Sequence[str]) -> list[float]:
         if not response.logprobs:
@@ -82,6 +81,19 @@ class LogprobCritic:
                     masses[place] += math.exp(logprob)
         total = sum(masses)
         return [mass / total for mass in masses] if total else [1 / len(labels)] * len(labels)
+
+
+def decision_chat(state: Mapping[str, Any], name: str, question: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the chat whose next word decides: system text, two turns for each demo, the user's turn."""
+    labels, _ = _labels(question)
+    turns = [{"role": "system", "content": state["instructions"]}]
+    for demo in state.get("demos", ()):
+        if name in demo:
+            shown = {field: demo[field] for field in state["inputs"] if field in demo}
+            turns.append({"role": "user", "content": _task(shown, question, labels)})
+            turns.append({"role": "assistant", "content": _label_of(demo[name], labels)})
+    turns.append({"role": "user", "content": _task(state["inputs"], question, labels)})
+    return turns
 
 
 def _labels(question: Mapping[str, Any]) -> tuple[list[str], list[str]]:

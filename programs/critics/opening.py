@@ -53,7 +53,7 @@ def open_critics(
 
 
 def _deciding() -> list[str]:
-    return [name for name, step in STEPS.items() if step.decides]
+    return [name for name, step in STEPS.items() if step.decides and not step.taught]
 
 
 def _open_heads(parts: _Parts) -> dict[str, Critic]:

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import dspy
 
-from programs.focus import foci_of
+from programs.focus import foci_of, open_foci
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
-from programs.steps.question import STEP, seed_question, taught_inputs
+from programs.steps.pair import shown
+from programs.steps.question import seed_question
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Focus
@@ -16,25 +17,27 @@ class Ask(dspy.Module):
     """Ask a question about each focus; look for foci where none was chosen ahead."""
 
     def __init__(self, tools: Tools, judging: JudgeAndMend, candidates: int) -> None:
-        """Take at most ``candidates`` of the foci that key phrases lead to."""
+        """Take at most ``candidates`` of the foci that are looked for."""
         super().__init__()
         self.tools = tools
         self.candidates = candidates
+        self.pairs = "pair" in tools.states
         self.keyphrases = tools.predictor("keyphrases")
         self.question = tools.predictor("question")
+        self.pair = tools.predictor("pair")
         self.judging = judging
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:
         """Return the judged questions about foci, the best first; where none is good, the best was mended."""
         judged: list[Judged] = []
         for number, focus in enumerate(foci):
-            asked = self._inputs(trail, focus)
-            written = self.tools.write("question", self.question, trail.language, **asked, opening=focus.opening)
-            question = seed_question(written.question, focus, self.tools.languages[trail.language])
-            trail.say("question", number, {"question": question, **focus.model_dump()})
-            judged.append(self.judging(trail, number, focus, question))
-        if judged and not any(each.decision.good for each in judged):
-            best = max(judged, key=lambda each: each.decision.probability)
+            if focus.answer:
+                judged.append(self._about(trail, number, focus))
+            elif paired := self._paired(trail, number, focus):
+                judged.append(paired)
+        mendable = [each for each in judged if foci[each.number].answer]
+        if mendable and not any(each.decision.good for each in judged):
+            best = max(mendable, key=lambda each: each.decision.probability)
             judged[judged.index(best)] = self.judging.mend(trail, best)
         return sorted(
             judged,
@@ -46,15 +49,50 @@ class Ask(dspy.Module):
             ),
         )
 
-    def _inputs(self, trail: Trail, focus: Focus) -> dict[str, str]:
+    def _about(self, trail: Trail, number: int, focus: Focus) -> Judged:
+        """Ask for the answer of a focus."""
+        asked = {"topic": trail.contexts[0].topic, "fact": focus.fact, "answer": focus.answer}
+        written = self.tools.write("question", self.question, trail.language, **asked, opening=focus.opening)
+        return self._judged("question", trail, number, focus, written.question)
+
+    def _paired(self, trail: Trail, number: int, focus: Focus) -> Judged | None:
+        """Ask about an open focus; nothing where its sentence does not hold the answer that came with the question."""
         context = trail.contexts[0]
-        if STEP.name not in self.tools.adapters:
-            return {"topic": context.topic, "fact": focus.fact, "answer": focus.answer}
         sentences = self.tools.languages[trail.language].sentences(context.passage)
-        return taught_inputs(context.topic, sentences[: sentences.index(focus.sentence)], focus)
+        asked = shown(context.topic, sentences[: sentences.index(focus.sentence)], focus.fact)
+        written = self.tools.write("pair", self.pair, trail.language, **asked)
+        answer = written.answer.rstrip(".")
+        if not answer or answer not in focus.sentence:
+            trail.say("pair", number, {"question": written.question, "answer": written.answer}, good=False)
+            trail.refuse(
+                "pair", f"the sentence does not hold the answer: {written.answer!r}", question=written.question
+            )
+            return None
+        return self._judged("pair", trail, number, focus.model_copy(update={"answer": answer}), written.question)
+
+    def _judged(self, step: str, trail: Trail, number: int, focus: Focus, written: str) -> Judged:
+        question = seed_question(written, focus, self.tools.languages[trail.language])
+        trail.say(step, number, {"question": question, **focus.model_dump()})
+        judged: Judged = self.judging(trail, number, focus, question)
+        return judged
 
     def look_for_foci(self, trail: Trail, wanted: Callable[[Focus], bool]) -> tuple[tuple[Focus, ...], bool]:
-        """Return foci that were not asked about yet, with the help of key phrases, and whether none is left then."""
+        """Return foci that were not asked about yet, and whether none is left then.
+
+        Where the step ``pair`` was compiled these are sentences; else key phrases of the model say what to ask for.
+        """
+        found = self._open(trail) if self.pairs else self._named(trail)
+        left = [focus for focus in found if wanted(focus)]
+        if not left:
+            trail.refuse("pair" if self.pairs else "keyphrases", "no further sentence can carry a question")
+        return tuple(left[: self.candidates]), len(left) <= self.candidates
+
+    def _open(self, trail: Trail) -> list[Focus]:
+        context, before = trail.contexts[0], {focus.sentence for focus in trail.attempt.asked}
+        found = open_foci(context.passage, context.topic, context.language, self.tools.languages)
+        return [focus for focus in found if focus.sentence not in before]
+
+    def _named(self, trail: Trail) -> list[Focus]:
         context = trail.contexts[0]
         asked = {"topic": context.topic, "passage": context.passage}
         phrases = self.tools.write("keyphrases", self.keyphrases, trail.language, **asked).keyphrases
@@ -62,7 +100,4 @@ class Ask(dspy.Module):
         found = foci_of(context.passage, context.topic, context.language, self.tools.languages, kept)
         trail.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
         before = {(focus.sentence, focus.answer) for focus in trail.attempt.asked}
-        left = [focus for focus in found if (focus.sentence, focus.answer) not in before and wanted(focus)]
-        if not left:
-            trail.refuse("keyphrases", "no further sentence can carry a question")
-        return tuple(left[: self.candidates]), len(left) <= self.candidates
+        return [focus for focus in found if (focus.sentence, focus.answer) not in before]

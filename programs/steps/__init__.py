@@ -13,10 +13,12 @@ from programs.steps import (
     judge,
     keyphrases,
     multi_context,
+    pair,
     question,
     reasoning,
     rewrite,
     same,
+    sound,
     split,
 )
 from programs.steps.base import Step
@@ -24,6 +26,7 @@ from programs.steps.base import Step
 _MODULES = (
     keyphrases,
     question,
+    pair,
     reasoning,
     conditional,
     describe,
@@ -37,6 +40,7 @@ _MODULES = (
     judge,
     same,
     grounding,
+    sound,
 )
 
 STEPS: Mapping[str, Step] = {module.STEP.name: module.STEP for module in _MODULES}

@@ -15,12 +15,14 @@ class Step:
         name: what the command line, records and files call it.
         signature: what it asks.
         decides: whether a critic serves it; else the generator does.
+        taught: whether only trained weights can serve it; without them it is not asked.
         limits: settings of each call: ``max_tokens``, ``stop``, ``temperature``.
     """
 
     name: str
     signature: type[dspy.Signature]
     decides: bool = False
+    taught: bool = False
     limits: Mapping[str, Any] = field(default_factory=dict)
 
     def predictor(self, demos: Sequence[Any] = ()) -> dspy.Predict:

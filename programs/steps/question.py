@@ -1,7 +1,6 @@
 """The step ``question``: asks about a fact so that the answer is the one that was meant."""
 
 import re
-from collections.abc import Sequence
 
 from programs.focus import is_whole
 from programs.languages.base import Language
@@ -13,21 +12,7 @@ from signatures import AskQuestion
 # Of every step that writes one question.
 LIMITS = {"max_tokens": 56, "stop": ["\n"], "temperature": 0.0}
 
-_BEFORE = 2  # sentences
-_LONGEST_BEFORE = 240  # characters
-
 STEP = Step("question", AskQuestion, limits=LIMITS)
-
-
-def taught_inputs(topic: str, before: Sequence[str], focus: Focus) -> dict[str, str]:
-    """Return what a model that was taught to ask is shown, what is said just before the fact among it.
-
-    Two sentences, or one where two are long: they name what the fact calls it, she or the company.
-    """
-    shown = [sentence for sentence in before if not sentence.startswith("#")][-_BEFORE:]
-    while len(shown) > 1 and sum(map(len, shown)) > _LONGEST_BEFORE:
-        del shown[0]
-    return {"topic": topic, "before": " ".join(shown), "fact": focus.fact, "answer": focus.answer}
 
 
 def tidy_question(text: str) -> str:

@@ -19,7 +19,6 @@ from groundset.runtime.lms import open_lm
 from groundset.tracking.compiles import CompileStore
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.training import Trainer
-from optimizers.gold_rows import QuestionGold
 from optimizers.steps import COMPILABLE
 from programs.errors import InputError, StateError, StrategyError
 from programs.languages import LANGUAGES
@@ -53,14 +52,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     shutil.copytree(data_path("demos"), folder / "demos")
     (folder / "gold").mkdir()
-    rows = [json.loads(line) for line in data_path("gold", "question.jsonl").read_text("utf-8").splitlines()]
-    teaching, languages = COMPILABLE["question"].teaching, Languages(LANGUAGES)
-    assert teaching is not None
-    asked = [row for row in rows if row["language"] == "en"
-             and teaching.inputs(QuestionGold.model_validate(row), languages, random.Random(0))]  # fmt: skip
-    kept = [row for split, count in (("train", 6), ("dev", 2), ("test", 2)) for row in
-            [each for each in asked if each["split"] == split][:count]]  # fmt: skip
-    (folder / "gold" / "question.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
+    for step, kind in (("pair", "question"), ("answer", "answer")):
+        teaching, languages = COMPILABLE[step].teaching, Languages(LANGUAGES)
+        assert teaching is not None
+        rows = [json.loads(line) for line in data_path("gold", f"{kind}.jsonl").read_text("utf-8").splitlines()]
+        asked = [row for row in rows if row["language"] == "en"
+                 and teaching.inputs(teaching.rows.model_validate(row), languages, random.Random(0))]  # fmt: skip
+        kept = [row for split, count in (("train", 6), ("dev", 2), ("test", 2)) for row in
+                [each for each in asked if each["split"] == split][:count]]  # fmt: skip
+        (folder / "gold" / f"{kind}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
     return folder
 
 
@@ -70,9 +70,9 @@ def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory)
     out, ear = tmp_path_factory.mktemp("out"), Ear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finetuning, "data_path", lambda *names: data.joinpath(*names))
-        report, file = compile_adapter("question", MODEL, [], options=OPTIONS, out=out, listener=ear)
-    assert file == out / MODEL / "question.json"
-    return report, out, ear
+        made = compile_adapter(["pair", "answer"], MODEL, [], options=OPTIONS, out=out, listener=ear)
+    assert [file for _, file in made] == [out / MODEL / f"{step}.json" for step in ("pair", "answer")]
+    return [report for report, _ in made], out, ear
 
 
 def users(sha256: str | None = None) -> Users:
@@ -82,29 +82,30 @@ def users(sha256: str | None = None) -> Users:
 def test_what_was_trained_is_written_measured_and_tracked(
     trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report, out, ear = trained
-    assert ear.batches == 6
-    assert "question: 6 batches" in ear.said
+    (report, other), out, ear = trained
+    assert ear.batches == 12
+    assert "pair-answer: 12 batches" in ear.said
+    assert report.state.adapter == other.state.adapter
     losses = [loss for _, loss in report.curves["loss"]]
     assert losses[-1] < losses[0]
     assert len(report.curves["dev_loss"]) == 2
     assert {(row["split"], row["document"] != "") for row in report.rows} == {("dev", True), ("test", True)}
     assert report.state.record["rows"] == {"train": 6, "dev": 2, "test": 2}
-    assert report.files == [out / MODEL / "question.gguf"]
+    assert report.files == [out / MODEL / "pair-answer.gguf"]
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.chdir(tmp_path)
     store = CompileStore.open()
     run = store.log_compile(report)
     [entry] = store.experiments()
-    assert (entry.run_id, entry.optimizer, entry.step) == (run, "finetune", "question")
+    assert (entry.run_id, entry.optimizer, entry.step) == (run, "finetune", "pair")
 
 
 def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], smollm2: Path) -> None:
     _, out, _ = trained
     compiled = load_compiled(str(out), users())
-    [name] = compiled.adapters.values()
+    [name] = set(compiled.adapters.values())
     trainer = Trainer(smollm2, OPTIONS)
-    trainer.load(out / MODEL / "question.training")
+    trainer.load(out / MODEL / "pair-answer.training")
     turns = [Turn([{"role": "system", "content": "Ask."}, {"role": "user", "content": text}], "Who?") for text in
              ("Fact: The ferry sank in 1931.", "Fact: Ada Bell built the mill.", "Answer: a red lamp")]  # fmt: skip
     with open_lm(MODEL, adapters=compiled.files) as model, open_lm(MODEL) as plain:
@@ -151,12 +152,12 @@ def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Pa
 def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
     _, out, _ = trained
     shutil.copytree(out, tmp_path / "copy", ignore=shutil.ignore_patterns("*.training"))
-    file = tmp_path / "copy" / MODEL / "question.gguf"
+    file = tmp_path / "copy" / MODEL / "pair-answer.gguf"
     file.write_bytes(file.read_bytes()[:-1] + b"x")
-    with pytest.raises(StateError, match=r"question\.gguf: not the file that was trained"):
+    with pytest.raises(StateError, match=r"pair-answer\.gguf: not the file that was trained"):
         load_compiled(str(tmp_path / "copy"), users())
     file.unlink()
-    with pytest.raises(StateError, match=r"question\.gguf: missing"):
+    with pytest.raises(StateError, match=r"pair-answer\.gguf: missing"):
         load_compiled(str(tmp_path / "copy"), users())
     with pytest.raises(InputError, match="other weights of --lm"):
         load_compiled(str(tmp_path / "copy"), users("0" * 64))
@@ -164,7 +165,7 @@ def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], 
 
 def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="weights that lie on this machine"):
-        compile_adapter("question", "openai/x@http://127.0.0.1:9/v1", [], options=OPTIONS, out=tmp_path, listener=Ear())
+        compile_adapter(["pair"], "openai/x@http://127.0.0.1:9/v1", [], options=OPTIONS, out=tmp_path, listener=Ear())
     with pytest.raises(StrategyError, match="no gold rows show what compress should write"):
-        compile_adapter("compress", MODEL, [], options=OPTIONS, out=tmp_path, listener=Ear())
+        compile_adapter(["compress"], MODEL, [], options=OPTIONS, out=tmp_path, listener=Ear())
     assert list(tmp_path.iterdir()) == []

@@ -18,6 +18,7 @@ from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Attempt, Chunk, Context, Focus, Hit, Outcome, Parse, Program, Retrieval, StepRecord
 
+PAIR = "Answer: 22 February 2009\nQuestion: On what date did the Henn Lady strike the Grey Widow?"
 TEXT = (
     "The Henn Lady carries 36 cars and was built at the Lodrin yard in 2004. "
     "On 22 February 2009 the Henn Lady struck the Grey Widow, an unlit rock south of Sandgate, while avoiding a "
@@ -28,6 +29,7 @@ WRITING = {
     "List three": "keyphrases",
     "Write one question that compares": "multi_context",
     "Write one question": "question",
+    "Ask one question about": "pair",
     "Write a phrase that stands": "describe",
     "Split the question": "split",
     "Say in one or two": "reasoning",
@@ -70,7 +72,13 @@ class ScriptedEngine:
     """Answers each step with its next scripted line; the last one is repeated."""
 
     def __init__(self, script: Script) -> None:
-        told = {"keyphrases": "22 February 2009", "question": GOOD, "answer": "22 February 2009", **script}
+        told = {
+            "keyphrases": "22 February 2009",
+            "pair": PAIR,
+            "question": GOOD,
+            "answer": "22 February 2009",
+            **script,
+        }
         self._script = {step: [lines] if isinstance(lines, str) else list(lines) for step, lines in told.items()}
         self.steps: list[str] = []
         self.requests: list[Request] = []

@@ -186,6 +186,40 @@ def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: R
     assert ([focus.answer for focus in cars], exhausted) == (["36 cars"], True)
 
 
+def taught(demos: Demos, **others: Any) -> Ask:
+    tools = tools_of(demos=demos, states={"pair": STEPS["pair"].predictor().dump_state()}, **others)
+    return Ask(tools, JudgeAndMend(tools), candidates=2)
+
+
+def test_a_taught_model_chooses_what_to_ask_of_a_sentence(demos: Demos, run: Run) -> None:
+    ask, trail = taught(demos), trail_on(FIRST)
+    foci, exhausted = ask.look_for_foci(trail, lambda focus: True)
+    assert {(focus.sentence in TEXT, focus.answer) for focus in foci} == {(True, "")}
+    assert (len(foci), exhausted) == (2, True)
+    asked = next(focus for focus in foci if focus.sentence == STRUCK.sentence)
+    (found,), engine = run(lambda: ask(trail, (asked,)), {})
+    assert (found.question, found.focus.answer) == (GOOD, "22 February 2009")
+    shown = str(engine.requests[0].messages[-1].text)
+    assert f"Before: {TEXT[: TEXT.index('On 22')].strip()}" in shown
+    assert ask.look_for_foci(trail_on(FIRST, asked=foci), lambda focus: True) == ((), True)
+
+
+@pytest.mark.parametrize("written", ["Answer: 1 May\nQuestion: When?", "Question: When did it sink?", "", "Answer:"])
+def test_an_answer_that_the_sentence_does_not_hold_is_refused(demos: Demos, run: Run, written: str) -> None:
+    ask, trail = taught(demos), trail_on(FIRST)
+    found, _ = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": written})
+    assert found == []
+    assert [step for step, _ in rejects(trail)] == ["pair"]
+
+
+def test_what_a_taught_model_asked_badly_is_not_mended(demos: Demos, run: Run) -> None:
+    critic = ScriptedCritic(lambda name, inputs: True)
+    ask = taught(demos, critics={"judge": critic})
+    (found,), engine = run(lambda: ask(trail_on(FIRST), (STRUCK.model_copy(update={"answer": ""}),)), {})
+    assert not found.decision.good
+    assert engine.steps == ["pair"]
+
+
 @pytest.mark.parametrize(
     ("rank", "max_rank", "reason"),
     [(5, 5, None), (6, 5, "source chunk too far: rank 6"), (None, 5, "source chunk not found"), (None, 0, None)],

@@ -64,7 +64,7 @@ class Tools:
 
         ``sampling`` holds settings of the call that differ from the step's own: temperature and seed.
         """
-        demos = in_language(predict.demos, language)
+        demos = self.shown(step, predict, language)
         if step in self.selects:
             demos = self.selects[step](demos, inputs)
         settings: dict[str, Any] = {"lm": self.models[GENERATOR]} if GENERATOR in self.models else {}
@@ -72,6 +72,11 @@ class Tools:
         if config:
             settings["config"] = config
         return predict(demos=demos, **settings, **inputs)
+
+    def shown(self, step: str, predict: dspy.Predict, language: str) -> list[dspy.Example]:
+        """Return the demos that a step may be shown in a language: here those of its predictor."""
+        del step
+        return in_language(predict.demos, language)
 
     def decide(self, step: str, predict: dspy.Predict, **inputs: Any) -> Decision:
         """Let the critic of a step decide."""

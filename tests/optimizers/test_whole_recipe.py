@@ -1,0 +1,211 @@
+"""A whole recipe under DSPy's own tools: what they see of it, what they change, and what a run takes over."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request, Response, Usage
+from scripted_program import (
+    GOOD,
+    TEXT,
+    ScriptedCritic,
+    ScriptedEngine,
+    attempt_on,
+    chunk_of,
+    languages_with,
+    make_attempt,
+    reasons,
+    tools_of,
+)
+
+from groundset.runtime.adapter import PlainTextAdapter
+from optimizers.attempts import attempt_examples, attempt_worth
+from optimizers.labels import ChunkLabel
+from optimizers.whole_recipe import WholeRecipe
+from programs.recipes import RECIPES
+from programs.steps import STEPS
+
+MAGIC = "Name the date in full."
+DEMO = {"topic": "Bridges", "fact": "It was built in 1931.", "answer": "1931", "opening": "", "question": "When?"}
+LEARNED = {**DEMO, "topic": "The lighthouse on the hill", "question": "Why?"}
+DEMOS = {"question": [dspy.Example(**DEMO, language=language) for language in ("en", "de")]}
+
+
+class WishfulEngine(ScriptedEngine):
+    """Asks a question that the critic refuses, until what it is told or shown holds some words, or it is drawn warm."""
+
+    def __init__(self, magic: str = MAGIC) -> None:
+        super().__init__({})
+        self._magic = magic
+
+    def complete(self, request: Request) -> Response:
+        shown = " ".join(message.text or "" for message in request.messages[:-1])
+        told = self._magic in f"{request.system} {shown}" or (request.config.seed or 0) % 2 == 1
+        self._script["question"] = [GOOD if told else "What happened then?"]
+        return super().complete(request)
+
+
+class Teacher:
+    """Proposes what helps, in the form that each optimizer asks for."""
+
+    def complete(self, request: Request) -> Response:
+        asked = f"{request.system} {request.messages[-1].text}"
+        if "module_advice" in asked:
+            names = [line.split()[1] for line in asked.splitlines() if line.startswith("Module ")]
+            fields = {"discussion": "-", "module_advice": json.dumps({name: MAGIC for name in names})}
+            text = "".join(f"[[ ## {name} ## ]]\n{value}\n" for name, value in fields.items())
+        elif "new_instruction" in asked:
+            text = json.dumps({"new_instruction": f"Write one question. {MAGIC}"})
+        else:
+            told = ("observations", "summary", "program_description", "module_description", "proposed_instruction")
+            text = "".join(f"[[ ## {name} ## ]]\nWrite one question. {MAGIC}\n" for name in told)
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(id=None, model="local/t", message=Message.assistant(text), finish_reason="stop", usage=usage)
+
+    @property
+    def lm(self) -> dspy.LM:
+        return dspy.LM("local/t", engine=self, cache=False, num_retries=0)
+
+
+def is_vague(name: str, inputs: dict[str, Any]) -> bool:
+    return name == "independent" and inputs.get("question") == "What happened then?"
+
+
+def program_of(recipe: str = "single", **tools: Any) -> WholeRecipe:
+    critics = dict.fromkeys(STEPS, ScriptedCritic(is_vague, low=0.2))  # too far from good to be rewritten
+    told = {"demos": DEMOS, "critics": critics, **tools}
+    return WholeRecipe(recipe, tools_of(**told), PlainTextAdapter(), **({} if recipe == "multi" else {"candidates": 1}))
+
+
+def label(number: int, text: str = TEXT, split: str = "train", kind: str = "good") -> ChunkLabel:
+    told = {"id": f"c{number}", "document": f"d{number}", "topic": "Henn ferry > Loss", "text": text, "split": split}
+    return ChunkLabel(**told, label=kind, reason="ok" if kind == "good" else "citation")
+
+
+def nothing_near(chunk_id: str, limit: int) -> list[Any]:
+    return []
+
+
+def examples(count: int = 4) -> list[dspy.Example]:
+    labels = [label(number, TEXT.replace("36", str(36 + number))) for number in range(count)]
+    return attempt_examples("single", labels, languages_with(None), nothing_near, candidates=1)["train"]
+
+
+def score(program: Any, engine: ScriptedEngine, rows: list[dspy.Example]) -> float:
+    with dspy.context(lm=engine.lm):
+        return float(dspy.Evaluate(devset=rows, metric=attempt_worth, num_threads=1)(program).score)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_what_writes_is_seen_once_for_each_step_and_what_decides_is_not(recipe):
+    program = program_of(recipe)
+    steps = [name.rpartition(".")[2] for name, _ in program.named_predictors()]
+    assert "question" in steps
+    assert len(steps) == len(set(steps))
+    assert not any(STEPS[step].decides for step in steps)
+    assert set(program.dump_state()) == {name for name, _ in program.named_predictors()}
+
+
+def test_a_prediction_tells_the_first_draft_or_why_there_is_none():
+    (row,) = examples(1)
+    engine = ScriptedEngine({})
+    with dspy.context(lm=engine.lm):
+        made = program_of()(**row.inputs())
+    assert (made.question, made.answer, made.evolution, made.probability) == (GOOD, "22 February 2009", "simple", 0.9)
+    assert made.drafts == [{key: made[key] for key in ("question", "answer", "evolution", "probability")}]
+    assert attempt_worth(row, made) == 0.9
+    with dspy.context(lm=ScriptedEngine({"question": "What happened then?"}).lm):
+        none = program_of()(**row.inputs())
+    assert (none.question, none.answer, none.evolution, none.drafts) == ("", "", "", [])
+    assert attempt_worth(row, none) == attempt_worth(row, none, None, None, None) == 0
+    told = attempt_worth(row, none, [], "program.seed.ask.question", [])
+    assert told.score == 0
+    assert told.feedback == "judge refused 'What happened then?': not independent."
+
+
+def test_what_optimizers_change_is_what_the_model_is_shown():
+    (row,) = examples(1)
+    program, engine = program_of(), ScriptedEngine({})
+    (question,) = [predict for name, predict in program.named_predictors() if name.endswith(".question")]
+    question.signature = question.signature.with_instructions(f"Write one question. {MAGIC}")
+    question.demos = [dspy.Example(augmented=True, **LEARNED)]
+    other = program.deepcopy()
+    assert other.predictors()[1] is not program.predictors()[1]
+    for copied in (other, program_of()):
+        copied.load_state(json.loads(json.dumps(program.dump_state())))
+        with dspy.context(lm=engine.lm):
+            copied(**row.inputs())
+        asked = engine.requests[-2]
+        assert asked.system == f"Write one question. {MAGIC}"
+        # Kept by hand, those of its language; then what the optimizer gave.
+        shown = [message.text.strip() for message in asked.messages if message.role == "assistant"]
+        assert shown == ["When?", "Why?"]
+
+
+def test_a_run_takes_over_what_was_changed_and_nothing_else():
+    program, engine = program_of(), ScriptedEngine({})
+    assert program.states() == {}
+    (question,) = [predict for name, predict in program.named_predictors() if name.endswith(".question")]
+    question.demos = [dspy.Example(augmented=True, **LEARNED)]
+    states = json.loads(json.dumps(program.states()))
+    assert list(states) == ["question"]
+    assert [demo["language"] for demo in states["question"]["demos"]] == ["en", "de", "en"]
+    recipe = RECIPES["single"]
+    run = recipe.program(tools_of(states=states), recipe.options(candidates=1))
+    outcome, _ = make_attempt(run, attempt_on("single", "simple", chunk_of(), None, candidates=1), engine)
+    assert reasons(outcome) == []
+    shown = [message.text.strip() for message in engine.requests[0].messages if message.role == "assistant"]
+    assert shown == ["When?", "Why?"]
+    # A compile that goes on from there starts from all of them.
+    again = WholeRecipe("single", tools_of(states=states), PlainTextAdapter())
+    assert again.states() == {}
+
+
+def test_rollouts_of_an_optimizer_differ():
+    (row,) = examples(1)
+    engine = ScriptedEngine({})
+    for lm in (engine.lm, engine.lm.copy(rollout_id=3, temperature=1.0)):
+        with dspy.context(lm=lm):
+            program_of()(**row.inputs())
+    drawn = [(request.config.temperature, request.config.seed) for request in engine.requests]
+    assert drawn == [(0.0, None), (0.0, None), (1.0, 3), (1.0, 3)]
+
+
+def simba(program: Any, rows: list[dspy.Example]) -> Any:
+    optimizer = dspy.SIMBA(
+        metric=attempt_worth, bsize=2, num_candidates=2, max_steps=2, prompt_model=Teacher().lm, num_threads=1
+    )
+    return optimizer.compile(program, trainset=rows)
+
+
+def mipro(program: Any, rows: list[dspy.Example]) -> Any:
+    # Labelled demos are whole attempts, which no step can be shown.
+    demos = {"max_bootstrapped_demos": 1, "max_labeled_demos": 1}
+    optimizer = dspy.MIPROv2(
+        metric=attempt_worth, prompt_model=Teacher().lm, auto=None, num_candidates=3, num_threads=1, **demos
+    )
+    return optimizer.compile(program, trainset=rows[:2], valset=rows[2:], num_trials=6, minibatch=False)
+
+
+def gepa(program: Any, rows: list[dspy.Example]) -> Any:
+    optimizer = dspy.GEPA(
+        metric=attempt_worth, reflection_lm=Teacher().lm, max_metric_calls=40, component_selector="all", num_threads=1
+    )
+    return optimizer.compile(program, trainset=rows[:2], valset=rows[2:])
+
+
+@pytest.mark.parametrize("compile_whole", [simba, mipro, gepa])
+def test_optimizers_take_a_whole_recipe(compile_whole: Callable[..., Any]):
+    rows, engine = examples(), WishfulEngine()
+    program = program_of()
+    before = score(program, engine, rows)
+    with dspy.context(lm=engine.lm):
+        better = compile_whole(program, rows)
+    assert before == 0
+    assert score(better, engine, rows) == 90
+    assert program.states() == {}
+    states = json.loads(json.dumps(better.states()))
+    assert "question" in states
+    assert score(program_of(states=states), engine, rows) == 90

@@ -33,7 +33,7 @@ from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.steps.demos import read_demos
 
-_PARSER = "en-core-web-sm"  # as runs have it by default
+PARSER = "en-core-web-sm"  # as runs have it by default
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Compiler:
 
     @cached_property
     def _languages(self) -> Languages:
-        return Languages(LANGUAGES, load_parser(_PARSER))
+        return Languages(LANGUAGES, load_parser(PARSER))
 
     def _examples(self, step: str, seed: int) -> Examples:
         if (step, seed) not in self._made:

@@ -1,0 +1,136 @@
+"""A whole recipe opened for DSPy's optimizers: its program, attempts on labelled chunks, and where its states go."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from groundset.compiled import SHIPPED, Users, load_compiled
+from groundset.compiling.calls import CallFile
+from groundset.compiling.labels import label_files
+from groundset.compiling.steps import PARSER
+from groundset.data_files import data_path
+from groundset.files import write_text
+from groundset.retrieval.embedder import load_embedder
+from groundset.retrieval.index import ChunkIndex
+from groundset.retrieval.stores import open_store
+from groundset.runtime.lms import LanguageModel, open_lm
+from groundset.runtime.parser import load_parser
+from optimizers.attempts import attempt_examples, labelled_chunk
+from optimizers.labels import ChunkLabel, Split, hashes_of, read_labels
+from optimizers.states import state_text
+from optimizers.whole_recipe import WholeRecipe
+from programs.critics import open_critics
+from programs.critics.remembering import RememberingEncoder
+from programs.critics.states import CompiledState, dspy_version, folder_of, signature_hash
+from programs.errors import InputError
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
+from programs.recipes import RECIPES
+from programs.steps import STEPS
+from programs.steps.demos import read_demos
+from programs.tools import Tools
+
+_EMBEDDER = "all-minilm-l6-v2"  # as runs have it by default
+
+
+@dataclass(frozen=True)
+class OpenedRecipe:
+    """A recipe with all that compiling it takes.
+
+    Attributes:
+        program: what optimizers take.
+        examples: attempts on labelled chunks, by split.
+        model: what it is compiled for.
+        record: what states say of how they came about.
+    """
+
+    program: WholeRecipe
+    examples: dict[Split, list[dspy.Example]]
+    model: LanguageModel
+    record: dict[str, Any]
+
+    def write(self, compiled: WholeRecipe, out: Path) -> list[Path]:
+        """Write the states that a compile changed, for ``--compiled``, and return their files.
+
+        Raises:
+            InputError: the folder cannot be written.
+        """
+        files = []
+        for step, predictor in compiled.states().items():
+            state = CompiledState(
+                step=step,
+                model=self.model.name,
+                model_sha256=self.model.sha256,
+                optimizer="whole-recipe",
+                signature=signature_hash(STEPS[step].signature),
+                dspy=dspy_version(),
+                predictor=predictor,
+                record=self.record,
+            )
+            files.append(out / folder_of(self.model.name) / f"{step}.json")
+            write_text(files[-1], state_text(state))
+        return files
+
+
+@contextmanager
+def open_recipe(
+    recipe: str,
+    lm: str,
+    *,
+    journal: Path,
+    embedder: str = _EMBEDDER,
+    labels: Sequence[Path] = (),
+    **options: Any,
+) -> Iterator[OpenedRecipe]:
+    """Open a recipe with the shipped heads, the demos by hand and a search over all labelled chunks.
+
+    Inside, DSPy has the language model. A call that fails ends what is going on, except in those optimizers that pass
+    over failures.
+
+    Args:
+        recipe: a name of the table of recipes.
+        lm: the language model that it is compiled for.
+        journal: the file of finished calls; the same compile pays for none twice.
+        embedder: the embedding model of critics and search.
+        labels: the user's own label files.
+        options: those of the recipe.
+
+    Raises:
+        InputError: there is no such recipe, or the shipped heads have another embedder.
+        OptimizerError: a label file is wrong.
+        GroundsetError: a model cannot be opened.
+    """
+    if recipe not in RECIPES:
+        raise InputError(f"there is no recipe {recipe}; there are {', '.join(RECIPES)}.")
+    files = label_files(labels, ChunkLabel)
+    rows = read_labels(ChunkLabel, files)
+    loaded = load_embedder(embedder)
+    compiled = load_compiled(SHIPPED, Users("head", loaded.sha256))
+    if not compiled.heads:
+        raise InputError(f"--embedder {embedder}: the shipped critics have another embedder.")
+    languages = Languages(LANGUAGES, load_parser(PARSER))
+    chunks = [labelled_chunk(row) for row in rows]
+    vectors = loaded.encode_corpus([chunk.text for chunk in chunks])
+    known = {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
+    encoder = RememberingEncoder(loaded, known)
+    store = open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors)
+    index = ChunkIndex(chunks, store, encoder.encode)
+    tools = Tools(
+        critics=open_critics("head", languages=languages, embedder=encoder, heads=compiled.heads),
+        retriever=index,
+        languages=languages,
+        demos=read_demos(data_path("demos")),
+        states=compiled.predictors,
+    )
+    calls = CallFile(journal)
+    with open_lm(lm, journal=calls) as model, calls, dspy.context(lm=model.lm, max_history_size=0, max_errors=1):
+        yield OpenedRecipe(
+            program=WholeRecipe(recipe, tools, model.adapter, **options),
+            examples=attempt_examples(recipe, rows, languages, index.near, **options),
+            model=model,
+            record={"recipe": recipe, "options": options, "labels": hashes_of(files)},
+        )

@@ -1,0 +1,110 @@
+"""A whole recipe compiled as the documentation says, with a scripted model, and a run's states from it."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request, Response, Usage
+
+from groundset.compiled import Users, load_compiled
+from groundset.compiling import open_recipe, whole
+from groundset.data_files import data_path
+from groundset.runtime.lms import LanguageModel
+from optimizers.attempts import attempt_worth
+from programs.errors import InputError
+from programs.steps import STEPS
+
+ROOT = Path(__file__).parents[2]
+SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
+SNIPPET = re.compile(r"^## Compiling a whole recipe$.*?^```python$\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+EACH = 32  # labelled chunks of a split
+
+
+class CopyingEngine:
+    """Asks with the opening that it is given, and answers with the year of the passage."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def complete(self, request: Request) -> Response:
+        self.calls += 1
+        told = request.messages[-1].text or ""
+        opening, year = re.search(r"^Opening: (.*)$", told, re.MULTILINE), re.search(r"\b1[5-9]\d\d\b", told)
+        warm = " exactly" if request.config.seed else ""
+        text = f"{opening.group(1)}{warm}?" if opening else year.group() if year else "not stated"
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(id=None, model="local/w", message=Message.assistant(text), finish_reason="stop", usage=usage)
+
+
+class Agreeable:
+    """Finds everything good."""
+
+    supports_decision_requests = True
+
+    def __call__(self, state: dict[str, Any], questions: dict[str, Any]) -> dict[str, Any]:
+        return {name: {"noul": 0.9} for name in questions}
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[[str], Any]) -> CopyingEngine:
+    """Put a scripted model and a few labels where the real ones are opened."""
+    kept: dict[str, list[str]] = {}
+    for line in data_path("labels", "chunks.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["label"] == "good" and row["language"] == "en":
+            kept.setdefault(row["split"], []).append(line)
+    labels, engine = tmp_path / "labels.jsonl", CopyingEngine()
+    labels.write_text("\n".join(line for lines in kept.values() for line in lines[:EACH]), encoding="utf-8")
+    monkeypatch.setattr(whole, "label_files", lambda own, kind: [labels])
+    monkeypatch.setattr(whole, "load_embedder", lambda name: word_encoder(SHA))
+    monkeypatch.setattr(whole, "open_critics", lambda name, **parts: dict.fromkeys(STEPS, Agreeable()))
+    monkeypatch.setattr(
+        whole,
+        "open_lm",
+        lambda spec, journal: LanguageModel(engine, model="local/w", name=spec, sha256="w" * 64, journal=journal),
+    )
+    monkeypatch.chdir(tmp_path)
+    return engine
+
+
+def test_the_snippet_of_the_documentation_runs(
+    engine: CopyingEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (snippet,) = SNIPPET.findall((ROOT / "docs" / "compilation.md").read_text(encoding="utf-8"))
+    assert len(snippet.splitlines()) <= 16
+    exec(snippet, {})
+    before, after = map(float, capsys.readouterr().out.split("\n")[-2].split())
+    assert 0 < before <= 100
+    assert 0 < after <= 100
+    assert engine.calls
+    assert (tmp_path / "compiled" / "calls.sqlite").is_file()
+
+
+def test_states_are_written_where_a_run_finds_them(engine: CopyingEngine, tmp_path: Path) -> None:
+    with open_recipe("single", "tiny", journal=tmp_path / "calls.sqlite", candidates=1) as opened:
+        assert {split: len(rows) > 1 for split, rows in opened.examples.items()} == dict.fromkeys(
+            ("train", "dev", "test"), True
+        )
+        assert opened.write(opened.program, tmp_path / "out") == []
+        optimizer = dspy.BootstrapFewShot(metric=attempt_worth, max_labeled_demos=0, max_bootstrapped_demos=1)
+        better = optimizer.compile(opened.program, trainset=opened.examples["train"])
+        files = opened.write(better, tmp_path / "out")
+    assert tmp_path / "out" / "tiny" / "question.json" in files
+    compiled = load_compiled(str(tmp_path / "out"), Users("lm", None, "tiny", "w" * 64))
+    assert compiled.record()["question"] == {"model": "tiny", "optimizer": "whole-recipe"}
+    demos = compiled.predictors["question"]["demos"]
+    assert demos[-1]["augmented"]
+    assert {demo["language"] for demo in demos} >= {"en", "de"}
+    assert compiled.states["question"].record["recipe"] == "single"
+
+
+def test_a_recipe_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with (
+        pytest.raises(InputError, match="no recipe double; there are evolved"),
+        open_recipe("double", "x", journal=tmp_path),
+    ):
+        pass

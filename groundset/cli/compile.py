@@ -1,18 +1,20 @@
 """`groundset compile`: fit steps to labels."""
 
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from groundset.cli.chunk import DEFAULT_EMBEDDER
+from groundset.cli.compile_progress import progress
 from groundset.cli.tables import print_table
-from programs.errors import InputError, TrackingError
+from programs.errors import InputError
 
 if TYPE_CHECKING:
+    from groundset.compiling import Wish
+    from groundset.compiling.record import Started
+    from groundset.tracking.compile_runs import CompileRuns
     from optimizers.report import CompileReport
 
 _ALL = "all"
@@ -62,6 +64,8 @@ def compile_steps(
     Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best so far, and the same command
     goes on without paying for a call twice.
     """
+    from groundset.tracking.compile_runs import CompileRuns
+    from groundset.tracking.compiles import CompileStore
     from optimizers.steps import COMPILABLE
     from optimizers.strategies import STRATEGIES
 
@@ -74,23 +78,36 @@ def compile_steps(
         if not file.is_file():
             raise InputError(f"--labels {file}: no such file.")
     asked = [] if _ALL in steps else list(dict.fromkeys(steps))
-    if optimizer == "fit-head":
-        reports = _heads(asked, labels or [], target_precision, embedder, seed, out)
-    elif lm is None:
-        raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
-    elif optimizer == "fit-ensemble":
-        reports = _ensemble(asked, lm, labels or [], target_precision, embedder, out)
-    elif optimizer == "finetune":
-        reports = _adapters(asked, lm, labels or [], seed, out)
-    else:
-        reports = _with_model(
-            asked, optimizer, lm, teacher, labels or [], embedder, budget=budget, seed=seed, out=out, verbose=verbose
-        )
-    _show(reports, track)
+    own = labels or []
+    try:
+        with CompileRuns(CompileStore.open if track else None, _not_tracked) as runs:
+            if optimizer == "fit-head":
+                reports = _heads(asked, own, target_precision, embedder, seed, out, runs.start)
+            elif lm is None:
+                raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
+            elif optimizer == "fit-ensemble":
+                reports = _ensemble(asked, lm, own, target_precision, embedder, out, runs.start)
+            elif optimizer == "finetune":
+                reports = _adapters(asked, lm, own, seed, out, runs.start)
+            else:
+                from groundset.compiling import Wish
+
+                wish = Wish(out, budget, seed)
+                reports = _with_model(asked, optimizer, lm, teacher, own, embedder, wish, verbose, runs.start)
+            _show(reports, runs)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted: the same command takes it up again.", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
 
 
 def _heads(
-    steps: list[str], labels: list[Path], target_precision: float | None, embedder: str, seed: int, out: Path
+    steps: list[str],
+    labels: list[Path],
+    target_precision: float | None,
+    embedder: str,
+    seed: int,
+    out: Path,
+    started: "Started",
 ) -> "Iterable[tuple[CompileReport, Path]]":
     from groundset.compiling import compile_heads
     from optimizers.strategies import STRATEGIES
@@ -106,11 +123,18 @@ def _heads(
         seed=seed,
         out=out,
         on_progress=lambda said: typer.echo(f"{said}.", err=True),
+        started=started,
     )
 
 
 def _ensemble(
-    steps: list[str], lm: str, labels: list[Path], target_precision: float | None, embedder: str, out: Path
+    steps: list[str],
+    lm: str,
+    labels: list[Path],
+    target_precision: float | None,
+    embedder: str,
+    out: Path,
+    started: "Started",
 ) -> "Iterator[tuple[CompileReport, Path]]":
     from groundset.compiling import compile_ensemble
     from groundset.models.servers import check_server
@@ -119,24 +143,23 @@ def _ensemble(
     for step in steps:
         STRATEGIES["fit-ensemble"].check(step, demos=True, teacher=False)
     check_server(lm)
-    with _progress() as told:
-        yield compile_ensemble(lm, labels, embedder=embedder, target_precision=target_precision, out=out, listener=told)
+    with progress() as told:
+        yield compile_ensemble(
+            lm, labels, embedder=embedder, target_precision=target_precision, out=out, listener=told, started=started
+        )
 
 
 def _adapters(
-    steps: list[str], lm: str, gold: list[Path], seed: int, out: Path
+    steps: list[str], lm: str, gold: list[Path], seed: int, out: Path, started: "Started"
 ) -> "Iterator[tuple[CompileReport, Path]]":
     from groundset.compiling.finetuning import compile_adapter
     from optimizers.finetuning.base import TrainingOptions
     from optimizers.strategies import STRATEGIES
 
     asked = steps or STRATEGIES["finetune"].steps_of(())
-    with _progress() as told:
-        try:
-            yield from compile_adapter(asked, lm, gold, options=TrainingOptions(seed=seed), out=out, listener=told)
-        except KeyboardInterrupt:
-            told.say("Interrupted: a checkpoint is kept, and the same command goes on")
-            raise typer.Exit(_INTERRUPTED) from None
+    options = TrainingOptions(seed=seed)
+    with progress() as told:
+        yield from compile_adapter(asked, lm, gold, options=options, out=out, listener=told, started=started)
 
 
 def _with_model(
@@ -146,28 +169,26 @@ def _with_model(
     teacher: str | None,
     labels: list[Path],
     embedder: str,
-    *,
-    budget: int,
-    seed: int,
-    out: Path,
+    wish: "Wish",
     verbose: bool,
+    started: "Started",
 ) -> "Iterator[tuple[CompileReport, Path]]":
-    from groundset.compiling import Compiler, Wish
+    from groundset.compiling import Compiler
     from groundset.models.servers import check_server
 
     for model in (lm, teacher):
         if model is not None:
             check_server(model)
-    compiler = Compiler(lm, embedder=embedder, journal=out / "calls.sqlite", teacher=teacher, labels=labels)
+    compiler = Compiler(lm, embedder=embedder, journal=wish.out / "calls.sqlite", teacher=teacher, labels=labels)
     asked = steps or compiler.steps_of(optimizer)
     for step in asked:  # what is lacking should be said before anything is opened
         compiler.check(step, optimizer)
-    with compiler, _progress() as told:
+    with compiler, progress() as told:
         for step in asked:
-            yield compiler.compile(step, optimizer, Wish(out, budget, seed), told, verbose=verbose)
+            yield compiler.compile(step, optimizer, wish, told, verbose=verbose, started=started)
 
 
-def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:
+def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") -> None:
     files, ending = [], "complete"
     for report, file in reports:
         files.append(file)
@@ -181,8 +202,8 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:
             for name in names
         ]
         print_table(("measure", *versions), rows)
-        if track:
-            _log(report)
+        if tracked := runs.finish(report):
+            typer.echo(f"Tracked as {tracked}.")
         if ending == "interrupted":
             break
     typer.echo(f"\nStates: {', '.join(map(str, files))}.")
@@ -191,14 +212,8 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", track: bool) -> None:
         raise typer.Exit(_INTERRUPTED)
 
 
-def _log(report: "CompileReport") -> None:
-    """Log a compile; one that cannot be logged has its state all the same."""
-    from groundset.tracking.compiles import CompileStore
-
-    try:
-        typer.echo(f"Tracked as {CompileStore.open().log_compile(report)}.")
-    except (InputError, TrackingError) as error:
-        typer.echo(f"Not tracked: {error} (--no-track leaves it out)", err=True)
+def _not_tracked(error: Exception) -> None:
+    typer.echo(f"Not tracked: {error} (--no-track leaves it out)", err=True)
 
 
 def _told(report: "CompileReport") -> str:
@@ -215,35 +230,3 @@ def _told(report: "CompileReport") -> str:
     if report.untested:
         told = f"not tested (none of {tried} candidates was compared on all dev rows: raise --budget)"
     return f"{told}; {figures['calls']:.0f} calls, {figures['seconds'] / 60:.1f} minutes of the model"
-
-
-class _Told:
-    """Says on standard error what happens; optimizers print on the streams of Python, so this keeps its own."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self._console = Console(file=sys.stderr)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self.bar = Progress(*columns, console=self._console, disable=not self._console.is_terminal, transient=True)
-        self._task: Any = None
-
-    def start(self, step: str, calls: int, what: str = "calls") -> None:
-        self.say(f"Compiling {step}: about {calls} {what}")
-        if self._task is not None:
-            self.bar.remove_task(self._task)
-        self._task = self.bar.add_task(step, total=calls)
-
-    def call(self) -> None:
-        self.bar.advance(self._task)
-
-    def say(self, said: str) -> None:
-        self._console.print(f"{said}.", highlight=False, soft_wrap=True)
-
-
-@contextmanager
-def _progress() -> Iterator[_Told]:
-    told = _Told()
-    with told.bar:
-        yield told

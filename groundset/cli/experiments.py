@@ -1,5 +1,6 @@
 """`groundset experiments` and `groundset promote`: what was compiled, and which of it is in use."""
 
+from collections import Counter
 from typing import Annotated
 
 import typer
@@ -15,9 +16,11 @@ def experiments(
     """List the best compiles of each step and model.
 
     Means on dev and test rows, before and after, between 0 and 1. `compared` counts the candidates that were
-    evaluated on all dev rows; with 0 nothing was tested. The champion is marked with a star.
+    evaluated on all dev rows; with 0 nothing was tested. The champion is marked with a star. Compiles that did not
+    finish are counted below.
     """
-    from groundset.tracking.compiles import CompileStore, best_of
+    from groundset.tracking.compiles import CompileStore
+    from groundset.tracking.experiments import best_of
 
     found = [
         each
@@ -42,7 +45,12 @@ def experiments(
         )
         for each in best_of(found, best)
     ]
-    print_table(("step", "model", "optimizer", "dev", "test", "compared", "calls", "run"), rows)
+    if rows:
+        print_table(("step", "model", "optimizer", "dev", "test", "compared", "calls", "run"), rows)
+    unfinished = Counter(each.status.lower() for each in found if not each.finished)
+    if unfinished:
+        told = ", ".join(f"{count} {status}" for status, count in sorted(unfinished.items()))
+        typer.echo(f"Not finished: {told}. groundset ui shows them.")
 
 
 def promote(

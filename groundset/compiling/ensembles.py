@@ -12,7 +12,7 @@ from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.compiling.calls import CallFile
 from groundset.compiling.comparison import compare, verdicts
 from groundset.compiling.labels import label_files
-from groundset.compiling.record import environment, write_report
+from groundset.compiling.record import Started, asked_parameters, environment, untracked, write_report
 from groundset.compiling.steps import Listener
 from groundset.retrieval.embedder import load_embedder
 from groundset.runtime.lms import LanguageModel, open_lm
@@ -74,11 +74,13 @@ def compile_ensemble(
     listener: Listener,
     open_model: Callable[..., LanguageModel] = open_lm,
     load: Callable[[str], Any] = load_embedder,
+    started: Started = untracked,
 ) -> tuple[CompileReport, Path]:
     """Fit how head and model decide together, and write the state to ``<out>/<model>/judge.json``.
 
     Both are weighed on dev rows, because the head was fitted to the train rows; the threshold is chosen on what
     blends fitted to other documents say of them. Finished calls are kept in ``<out>/calls.sqlite``.
+    ``started`` is told once the model is open.
 
     Raises:
         InputError: the shipped head has another embedder, or the folder cannot be written.
@@ -96,8 +98,11 @@ def compile_ensemble(
     judge = STEPS[STEP].predictor()
     judge.load_state(compiled.predictors[STEP])
     demos = demos_of(splits["train"])
+    target = FITTED[STEP].target_precision if target_precision is None else target_precision
+    parameters = asked_parameters(STRATEGY.name, {"embedder": embedder, "target_precision": target})
     calls = CallFile(out / "calls.sqlite")
     with open_model(lm, journal=calls) as model, calls:
+        started(STEP, model.name, STRATEGY.name, parameters)
         by_head = {split: _decided(judge, head, splits[split]) for split in _SPLITS}
         listener.start(STEP, sum(probability >= FLOOR for found in by_head.values() for probability in found))
         before = model.usage()
@@ -111,7 +116,6 @@ def compile_ensemble(
     seen, said, _ = rows["test"].of_asked()
     test = rows["test"].with_asked([blend.probability(*both) for both in zip(seen, said, strict=True)])
     curve = precision_curve([label.good for label in splits["dev"]], dev)
-    target = FITTED[STEP].target_precision if target_precision is None else target_precision
     chosen = lowest_threshold(curve, target)
     after: dict[Split, list[float]] = {"dev": dev, "test": test}
     measures, told = compare(
@@ -144,9 +148,10 @@ def compile_ensemble(
             "measures": recorded(measures),
         },
     )
-    parameters = {"optimizer": STRATEGY.name, "embedder": embedder, "target_precision": target, **environment(state)}
     figures["calls"] = sum(state.record["asked"].values())
-    report = CompileReport(state=state, measures=measures, rows=told, parameters=parameters, figures=figures)
+    report = CompileReport(
+        state=state, measures=measures, rows=told, parameters={**parameters, **environment(state)}, figures=figures
+    )
     return report, write_report(report, out)
 
 

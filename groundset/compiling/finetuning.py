@@ -14,7 +14,7 @@ from typing import Any
 import dspy
 from dspy.clients.utils_finetune import TrainDataFormat
 
-from groundset.compiling.record import environment, write_report
+from groundset.compiling.record import Started, asked_parameters, environment, untracked, write_report
 from groundset.compiling.steps import Listener
 from groundset.data_files import data_path
 from groundset.files import whole_file
@@ -48,13 +48,20 @@ class _Rows:
 
 
 def compile_adapter(
-    steps: Sequence[str], lm: str, gold: Sequence[Path], *, options: TrainingOptions, out: Path, listener: Listener
+    steps: Sequence[str],
+    lm: str,
+    gold: Sequence[Path],
+    *,
+    options: TrainingOptions,
+    out: Path,
+    listener: Listener,
+    started: Started = untracked,
 ) -> list[tuple[CompileReport, Path]]:
     """Train one adapter for steps; write it to ``<out>/<model>/<steps>.gguf`` and a state for each to ``<step>.json``.
 
     Checkpoints are kept in ``<out>/<model>/<steps>.training``, so that the same call goes on where it was ended. What
     is measured is the likelihood of the gold output, per token, of rows that were not learned from: as each step is
-    with its demos, and taught without any.
+    with its demos, and taught without any. ``started`` is told of each step before the training.
 
     Raises:
         InputError: the extra ``finetune`` is missing, the model is not local, or the folder cannot be written.
@@ -73,10 +80,13 @@ def compile_adapter(
     ensure_available(spec)
     name = "-".join(steps)
     folder = out / folder_of(spec.name)
+    parameters = asked_parameters(STRATEGY.name, {"steps": name, **options.model_dump()})
+    for step in steps:
+        started(step, spec.name, STRATEGY.name, parameters)
     curve: list[TrainingStep] = []
-    started = time.monotonic()
+    begun = time.monotonic()
     provider, file = _train(name, spec, list(rows.values()), options, folder / f"{name}.training", listener, curve)
-    seconds = time.monotonic() - started
+    seconds = time.monotonic() - begun
     kept = folder / f"{name}.gguf"
     with whole_file(kept) as aside:
         shutil.copyfile(file, aside)
@@ -102,7 +112,7 @@ def compile_adapter(
                     rows[step].taught[split], scores["before"][split], scores["after"][split], strict=True
                 )
             ],
-            parameters={"optimizer": STRATEGY.name, "steps": name, **options.model_dump(), **environment(state)},
+            parameters={**parameters, **environment(state)},
             figures={"calls": 0, "compared": 1, "seconds": seconds},
             curves={
                 "loss": [(each.step, each.loss) for each in curve],

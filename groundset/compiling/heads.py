@@ -6,7 +6,7 @@ from typing import Any
 
 from groundset.compiling.comparison import Verdicts, compare, verdicts
 from groundset.compiling.labels import label_files
-from groundset.compiling.record import environment, write_report
+from groundset.compiling.record import Started, asked_parameters, environment, untracked, write_report
 from groundset.retrieval.embedder import load_embedder
 from optimizers.compile_head import CompiledHead, compile_head
 from optimizers.labels import SPLITS, Split, read_all
@@ -14,6 +14,7 @@ from optimizers.report import CompileReport
 from optimizers.steps import FITTED
 from optimizers.strategies.fit_head import STRATEGY
 from programs.critics import open_critics
+from programs.critics.states import HEAD
 from programs.judging import judge_rows
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
@@ -30,8 +31,11 @@ def compile_heads(
     seed: int,
     out: Path,
     on_progress: Callable[[str], None],
+    started: Started = untracked,
 ) -> list[tuple[CompileReport, Path]]:
     """Fit the heads of steps and write their states to ``<out>/head/<step>.json``, once all have succeeded.
+
+    ``started`` is told of each step before it is fitted.
 
     Raises:
         InputError: the folder cannot be written.
@@ -41,8 +45,11 @@ def compile_heads(
     encoder, languages = load_embedder(embedder), Languages(LANGUAGES)
     reports = []
     for step in steps:
-        on_progress(f"Compiling {step}")
         target = FITTED[step].target_precision if target_precision is None else target_precision
+        asked = {"embedder": embedder, "target_precision": target, "seed": seed}
+        parameters = asked_parameters(STRATEGY.name, asked)
+        started(step, HEAD, STRATEGY.name, parameters)
+        on_progress(f"Compiling {step}")
         compiled = compile_head(
             step,
             label_files(labels, FITTED[step].labels),
@@ -54,8 +61,7 @@ def compile_heads(
             on_progress=on_progress,
         )
         on_progress("Measuring the critic that is set by hand on the same rows")
-        asked = {"optimizer": STRATEGY.name, "embedder": embedder, "target_precision": target, "seed": seed}
-        reports.append(_report(step, compiled, encoder, languages, {**asked, **environment(compiled.state)}))
+        reports.append(_report(step, compiled, encoder, languages, {**parameters, **environment(compiled.state)}))
     return [(report, write_report(report, out)) for report in reports]
 
 

@@ -1,7 +1,7 @@
 """What is kept of a compile: the state in its folder, and what it was made with."""
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,13 @@ from programs.deciding import OVERALL
 
 _COMPILERS = ("dspy", "xllamacpp", "gepa")
 _LIBRARIES = ("dspy", "xllamacpp", "scikit-learn", "sentence-transformers", "gepa")
+
+# Is told that a compile starts: step, model, strategy, and the parameters that are known by then.
+Started = Callable[[str, str, str, Mapping[str, Any]], object]
+
+
+def untracked(step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> None:
+    """Take that a compile starts, and keep nothing of it."""
 
 
 def write_report(report: CompileReport, out: Path) -> Path:
@@ -83,14 +90,13 @@ def report_of(
         threshold=compiled.predictor.get("fields", {}).get(OVERALL, {}).get("threshold"),
         record=record,
     )
-    asked = {"optimizer": strategy.name, **made_with, "teacher": made_with["teacher"] or ""}
     return CompileReport(
         state=state,
         measures=compiled.measures,
         rows=compiled.rows,
         candidates=compiled.tried,
         prompt=compiled.prompt,
-        parameters={**asked, **environment(state)},
+        parameters={**asked_parameters(strategy.name, made_with), **environment(state)},
         figures={**used, "calls": compiled.calls, "compared": compiled.compared, "detectable_gain": detectable},
         ending=compiled.ending,
     )
@@ -102,21 +108,26 @@ def _detectable(step: str, compiled: Compilation) -> float:
     return round(detectable_gain(compiled.deviation or COMPILABLE[step].deviation, rows), 4)
 
 
+def asked_parameters(optimizer: str, made_with: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a compile that are known when it starts: what was asked for, and this installation."""
+    asked = {name: "" if value is None else value for name, value in made_with.items()}
+    return {"optimizer": optimizer, **asked, **_installation()}
+
+
 def environment(state: CompiledState) -> dict[str, Any]:
     """Return the parameters of a compile that its state and this installation tell."""
-    told: dict[str, Any] = {
-        "groundset": __version__,
-        "model": state.model,
-        "model_sha256": state.model_sha256 or "",
-        **{f"version.{name}": metadata.version(name) for name in _LIBRARIES},
-    }
+    told: dict[str, Any] = {**_installation(), "model": state.model, "model_sha256": state.model_sha256 or ""}
     for row in state.record.get("labels", ()):
         told[f"labels.{row['file']}"] = row["sha256"]
     for split, count in state.record.get("rows", {}).items():
         told[f"rows.{split}"] = count
-    if commit := _commit():
-        told["git_commit"] = commit
     return told
+
+
+def _installation() -> dict[str, str]:
+    versions = {f"version.{name}": metadata.version(name) for name in _LIBRARIES}
+    commit = _commit()
+    return {"groundset": __version__, **versions, **({"git_commit": commit} if commit else {})}
 
 
 def _commit() -> str | None:

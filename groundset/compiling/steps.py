@@ -15,7 +15,7 @@ import dspy
 from groundset.compiling.calls import CallFile
 from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import label_files
-from groundset.compiling.record import report_of, write_report
+from groundset.compiling.record import Started, asked_parameters, report_of, untracked, write_report
 from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
@@ -159,9 +159,18 @@ class Compiler:
         STRATEGIES[optimizer].check(step, demos=demos, teacher=self._names[1] is not None)
 
     def compile(
-        self, step: str, optimizer: str, wish: Wish, listener: Listener, *, verbose: bool = False
+        self,
+        step: str,
+        optimizer: str,
+        wish: Wish,
+        listener: Listener,
+        *,
+        verbose: bool = False,
+        started: Started = untracked,
     ) -> tuple[CompileReport, Path]:
         """Compile a step and return the report with the file of the state; ``verbose`` lets optimizers speak.
+
+        ``started`` is told once nothing is lacking, before the first call.
 
         Raises:
             OptimizerError: the strategy lacks what it needs.
@@ -184,6 +193,8 @@ class Compiler:
             on_call=listener.call,
             on_progress=listener.say,
         )
+        made_with = {"budget": wish.budget, "seed": wish.seed, "teacher": self._teacher.name if self._teacher else None}
+        started(step, self._model.name, optimizer, asked_parameters(optimizer, made_with))
         listener.start(step, estimated_calls(step, examples, setting))
         before = self._model.usage()
         try:
@@ -195,7 +206,6 @@ class Compiler:
             told = fatal_error(error) or GroundsetError(f"compiling {step} failed: {type(error).__name__}: {error}")
             raise told from error
         used = {key: value - before[key] for key, value in self._model.usage().items()}
-        teacher = self._teacher.name if self._teacher else None
         report = report_of(
             step,
             STRATEGIES[optimizer],
@@ -203,7 +213,7 @@ class Compiler:
             model=self._model,
             examples=examples,
             labels=hashes_of(self._files),
-            made_with={"budget": wish.budget, "seed": wish.seed, "teacher": teacher},
+            made_with=made_with,
             used=used,
         )
         return report, write_report(report, wish.out)

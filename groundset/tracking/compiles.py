@@ -4,38 +4,21 @@ The state of every compile is also a version of a registered model, and its prom
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
+from groundset.tracking.experiments import Experiment, experiment_of
+from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained, without_secrets
 from optimizers.measures import Interval, mean_gain
 from optimizers.pictures import confusion, draw_critic
 from optimizers.report import CompileReport
 from optimizers.states import state_text
 from programs.critics.states import folder_of
-from programs.errors import PromotionError
+from programs.errors import GroundsetError, PromotionError
 
 _ROWS_FILE = "predictions.parquet"
-
-
-class Experiment(NamedTuple):
-    """A compile as the store remembers it.
-
-    ``before`` and ``after`` are the means on dev and test rows; ``compared`` says how many candidates were evaluated
-    on all dev rows, None where it was not noted.
-    """
-
-    run_id: str
-    step: str
-    model: str
-    optimizer: str
-    before: Mapping[str, float]
-    after: Mapping[str, float]
-    calls: int
-    champion: bool
-    compared: int | None = None
 
 
 class _Score(NamedTuple):
@@ -46,17 +29,41 @@ class _Score(NamedTuple):
 class CompileStore(TrackingStore):
     """An MLflow store of compiles."""
 
-    def log_compile(self, report: CompileReport) -> str:
-        """Log a compile with its candidates, register its state and prompt, and return the run's id."""
+    def start_compile(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> str:
+        """Start the run of a compile and return its id; :meth:`log_compile` or :meth:`end_compile` ends it."""
+        import mlflow
+        from mlflow.tracking.context.registry import resolve_tags
+
+        with explained(self.uri):
+            tags = resolve_tags({"step": step, "model": model, "optimizer": optimizer})
+            experiment = self._experiment(f"{PREFIX}-{step}")
+            # Not mlflow.start_run: of two steps that are compiled at once, one would be the child of the other.
+            run_id: str = self._client.create_run(experiment, tags=tags, run_name=f"{model} {optimizer}").info.run_id
+            mlflow.log_params({key: str(value)[:LONGEST] for key, value in parameters.items()}, run_id=run_id)
+        return run_id
+
+    def end_compile(self, run_id: str, error: BaseException) -> None:
+        """End the run of a compile that has no report: KILLED by Ctrl-C, or FAILED with the error as a tag."""
+        with explained(self.uri):
+            if isinstance(error, KeyboardInterrupt):
+                self._client.set_terminated(run_id, "KILLED")
+                return
+            told = str(error) if isinstance(error, GroundsetError) else f"{type(error).__name__}: {error}"
+            self._client.set_tag(run_id, "error", without_secrets(" ".join(told.split()))[:LONGEST])
+            self._client.set_terminated(run_id, "FAILED")
+
+    def log_compile(self, report: CompileReport, run_id: str) -> None:
+        """Log a compile with its candidates in the run that was started for it, and register its state and prompt.
+
+        One that was interrupted is logged, but not registered, and its run is marked KILLED.
+        """
         import mlflow
 
         state = report.state
         with explained(self.uri), TemporaryDirectory() as folder:
             files = _artifacts_of(report, Path(folder))
-            experiment = self._experiment(f"{PREFIX}-{state.step}")
-            tags = {"step": state.step, "model": state.model, "optimizer": state.optimizer, "ending": report.ending}
-            named = f"{state.model} {state.optimizer}"
-            with mlflow.start_run(experiment_id=experiment, run_name=named, tags=tags) as run:
+            with mlflow.start_run(run_id=run_id) as run:
+                mlflow.set_tag("ending", report.ending)
                 mlflow.log_params({key: str(value)[:LONGEST] for key, value in report.parameters.items()})
                 mlflow.log_metrics(_flat(report.measures) | {key: float(v) for key, v in report.figures.items()})
                 for name, curve in report.curves.items():
@@ -65,15 +72,19 @@ class CompileStore(TrackingStore):
                 for file in (*files, *report.files):
                     mlflow.log_artifact(str(file))
                 for candidate in report.candidates:
-                    self._log_candidate(experiment, candidate)
-                run_id: str = run.info.run_id
-            name = _registered(state.step, state.model)
-            self._register(name, run_id)
-            if report.prompt is not None:
-                mlflow.genai.register_prompt(
-                    name=f"{name}-prompt", template=report.prompt, commit_message=named, tags={"run_id": run_id}
-                )
-        return run_id
+                    self._log_candidate(run.info.experiment_id, candidate)
+                if report.ending == "interrupted":
+                    mlflow.end_run("KILLED")
+                    return
+                name = _registered(state.step, state.model)
+                if report.prompt is not None:
+                    mlflow.genai.register_prompt(
+                        name=f"{name}-prompt",
+                        template=report.prompt,
+                        commit_message=f"{state.model} {state.optimizer}",
+                        tags={"run_id": run_id},
+                    )
+                self._register(name, run_id)  # last: only what is whole can be promoted
 
     def log_figures(
         self, experiment: str, name: str, parameters: Mapping[str, Any], measures: Mapping[str, Mapping[str, Interval]]
@@ -88,11 +99,11 @@ class CompileStore(TrackingStore):
                 mlflow.log_metrics(_flat(measures))
 
     def experiments(self) -> list[Experiment]:
-        """Return the compiles, the best on dev first for each step and model."""
+        """Return the compiles, unfinished ones too, the best on dev first for each step and model."""
         with explained(self.uri):
             champions = {version.run_id for version in self._champions().values()}
             found = [
-                _experiment_of(run, run.info.run_id in champions)
+                experiment_of(run, run.info.run_id in champions)
                 for experiment in self._client.search_experiments(filter_string=f"name LIKE '{PREFIX}-%'")
                 for run in self._client.search_runs([experiment.experiment_id], max_results=1000)
                 if "step" in run.data.tags and "mlflow.parentRunId" not in run.data.tags
@@ -106,12 +117,12 @@ class CompileStore(TrackingStore):
         beat the step as it was. Test rows decide nothing: who chose by them would have none left to report.
 
         Raises:
-            PromotionError: it does not, or there is no such compile.
+            PromotionError: it does not, it did not finish, or there is no such compile.
         """
         with explained(self.uri):
             versions = self._client.search_model_versions(f"run_id='{run_id}'")
             if not versions:
-                raise PromotionError(f"{run_id}: no compile of that id; groundset experiments lists them.")
+                raise PromotionError(self._unregistered(run_id))
             name, version = versions[0].name, versions[0].version
             new = self._scores(run_id, "after")
             champion = self._champions().get(name)
@@ -127,6 +138,14 @@ class CompileStore(TrackingStore):
                 )
             self._client.set_registered_model_alias(name, CHAMPION, version)
         return name, gains
+
+    def _unregistered(self, run_id: str) -> str:
+        """Return why a run has no registered state."""
+        for each in self.experiments():
+            if each.run_id == run_id and not each.finished:
+                told = f": {each.error}" if each.error else ""
+                return f"{run_id} did not finish ({each.status.lower()}{told}); only a whole compile can be promoted."
+        return f"{run_id}: no compile of that id; groundset experiments lists them."
 
     def _log_candidate(self, experiment: str, candidate: Mapping[str, Any]) -> None:
         import mlflow
@@ -195,34 +214,6 @@ def _flat(measures: Mapping[str, Mapping[str, Interval]]) -> dict[str, float]:
     return flat
 
 
-def _experiment_of(run: Any, champion: bool) -> Experiment:
-    tags, metrics = run.data.tags, run.data.metrics
-    told = {
-        version: {split: metrics[f"{version}_{split}"] for split in ("dev", "test") if f"{version}_{split}" in metrics}
-        for version in ("before", "after")
-    }
-    return Experiment(
-        run.info.run_id,
-        tags["step"],
-        tags["model"],
-        tags["optimizer"],
-        told["before"],
-        told["after"],
-        int(metrics.get("calls", 0)),
-        champion,
-        int(metrics["compared"]) if "compared" in metrics else None,
-    )
-
-
 def _registered(step: str, model: str) -> str:
     """Return a name that MLflow takes: without slashes and colons."""
     return f"{PREFIX}-{step}-{folder_of(model)}"
-
-
-def best_of(experiments: Sequence[Experiment], count: int) -> list[Experiment]:
-    """Return the first experiments of each step and model."""
-    kept: list[Experiment] = []
-    for each in experiments:
-        if sum((known.step, known.model) == (each.step, each.model) for known in kept) < count or each.champion:
-            kept.append(each)
-    return kept

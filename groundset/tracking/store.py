@@ -138,9 +138,9 @@ def explained(uri: str) -> Iterator[None]:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise TrackingError(_without_secrets(f"the tracking store {uri} failed: {first[:LONGEST]}")) from error
+        raise TrackingError(without_secrets(f"the tracking store {uri} failed: {first[:LONGEST]}")) from error
 
 
-def _without_secrets(text: str) -> str:
+def without_secrets(text: str) -> str:
     """Return a text whose addresses do not tell users and passwords."""
     return re.sub(r"(?<=://)[^/@\s]+@", "", text)

@@ -12,6 +12,7 @@ from groundset.compiled import Users, load_compiled
 from groundset.compiling import Compiler, Wish
 from groundset.data_files import data_path
 from groundset.runtime.lms import LanguageModel
+from groundset.tracking.compile_runs import CompileRuns
 from groundset.tracking.compiles import CompileStore
 from programs.errors import GroundsetError, InputError, StrategyError, UnreachableModelError
 
@@ -110,10 +111,12 @@ def test_a_compile_is_tracked_and_its_champion_is_what_runs_use(
 ) -> None:
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    with compiler(CountingEngine()) as opened:
-        report, _ = opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), Told())
-    store = CompileStore(uri, tmp_path / "artifacts")
-    run_id = store.log_compile(report)
+    store, wish = CompileStore(uri, tmp_path / "artifacts"), Wish(tmp_path, budget=8, dev=4, test=4)
+    with CompileRuns(lambda: store, pytest.fail) as runs, compiler(CountingEngine()) as opened:
+        report, _ = opened.compile("answer", "labeled", wish, Told(), started=runs.start)
+        run_id = runs.finish(report)
+    parameters = store._client.get_run(run_id).data.params
+    assert parameters == {name: str(value) for name, value in report.parameters.items()}
     with pytest.raises(InputError, match="no champion fits"):
         load_compiled("champion", Users("lm", None, "tiny", WEIGHTS))
     [version] = store._client.search_model_versions(f"run_id='{run_id}'")

@@ -16,6 +16,7 @@ from groundset.compiling.finetuning import compile_adapter
 from groundset.data_files import data_path
 from groundset.models.specs import parse_spec
 from groundset.runtime.lms import open_lm
+from groundset.tracking.compile_runs import CompileRuns
 from groundset.tracking.compiles import CompileStore
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.training import Trainer
@@ -95,7 +96,9 @@ def test_what_was_trained_is_written_measured_and_tracked(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.chdir(tmp_path)
     store = CompileStore.open()
-    run = store.log_compile(report)
+    with CompileRuns(lambda: store, pytest.fail) as runs:
+        runs.start("question", MODEL, "finetune", {})
+        run = runs.finish(report)
     [entry] = store.experiments()
     assert (entry.run_id, entry.optimizer, entry.step) == (run, "finetune", "pair")
 

@@ -12,21 +12,22 @@ from groundset.cli.compile import compile_steps
 from groundset.data_files import data_path
 from groundset.models import servers
 from groundset.runtime.lms import LanguageModel
+from groundset.tracking.compiles import CompileStore
 from optimizers.steps import FITTED
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 
 
 class TimidEngine:
-    """Never finds an answer; interrupts its user at one of its calls."""
+    """Never finds an answer; raises something, Ctrl-C by default, at one of its calls."""
 
-    def __init__(self, interrupt_at=0):
-        self.calls, self.interrupt_at = 0, interrupt_at
+    def __init__(self, interrupt_at=0, raised=KeyboardInterrupt):
+        self.calls, self.interrupt_at, self.raised = 0, interrupt_at, raised
 
     def complete(self, request):
         self.calls += 1
         if self.calls == self.interrupt_at:
-            raise KeyboardInterrupt
+            raise self.raised
         usage = Usage(input_tokens=10, output_tokens=2, total_tokens=12)
         return Response(
             id=None, model="local/x", message=Message.assistant("not stated"), finish_reason="stop", usage=usage
@@ -94,6 +95,38 @@ def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, scripted,
 
 
 @pytest.mark.parametrize(
+    ("engine", "exit_status", "status", "error"),
+    [
+        (TimidEngine(40), 130, "KILLED", ""),  # while candidates are tried: there is a best so far
+        (TimidEngine(5), 130, "KILLED", ""),  # before
+        (TimidEngine(40, RuntimeError("out of memory")), 1, "FAILED", "out of memory"),
+    ],
+)
+def test_a_compile_that_ends_early_leaves_its_run_and_is_not_promoted(
+    run, scripted, tmp_path, monkeypatch, engine, exit_status, status, error
+):
+    scripted(engine)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out")
+    assert ran.status == exit_status
+    assert "Interrupted: " in ran.out + ran.err or error in ran.err
+    [entry] = CompileStore.open().experiments()
+    assert entry.status == status
+    assert error in entry.error
+    refused = run("promote", entry.run_id)
+    assert refused.status == 2
+    assert f"{entry.run_id} did not finish ({status.lower()}" in refused.err
+    assert run("experiments").out == f"Not finished: 1 {status.lower()}. groundset ui shows them.\n"
+
+
+def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatch):
+    scripted(TimidEngine())
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    assert run("compile", "compress", "--optimizer", "knn", "--lm", "tiny", "--out", tmp_path / "out").status == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of labeled"),
@@ -128,7 +161,9 @@ def test_a_store_that_fails_costs_no_state(run, scripted, tmp_path, monkeypatch)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////dev/null/mlflow.db")
     ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 24, "--out", tmp_path)
     assert ran.status == 0
-    assert "Not tracked: the tracking store sqlite:////dev/null/mlflow.db failed" in ran.err
+    said = "Not tracked: the tracking store sqlite:////dev/null/mlflow.db failed"
+    assert ran.err.count(said) == 1
+    assert ran.err.index(said) < ran.err.index("Compiling answer"), "said before the compile, not after it"
     assert (tmp_path / "tiny" / "answer.json").exists()
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from groundset.tracking.compiles import CompileStore, Experiment
+from groundset.tracking.compiles import CompileStore
+from groundset.tracking.experiments import Experiment
 
 
 @pytest.fixture
@@ -35,6 +36,9 @@ def test_compiles_are_listed_with_their_champion(run, monkeypatch):
             "r1", "answer", "tiny", "labeled", {"dev": 0.2, "test": 0.3}, {"dev": 0.5, "test": 0.6}, 1200, True, 7
         ),
         Experiment("r2", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.2}, 80, False),
+        Experiment("r3", "question", "tiny", "gepa", {}, {}, 0, False, status="FAILED", error="out of memory"),
+        Experiment("r4", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.9}, 9, False, status="KILLED"),
+        Experiment("r5", "question", "tiny", "gepa", {}, {}, 0, False, status="FAILED", error="disk full"),
     ]
     monkeypatch.setattr(CompileStore, "experiments", lambda store: found)
     ran = run("experiments")
@@ -42,7 +46,12 @@ def test_compiles_are_listed_with_their_champion(run, monkeypatch):
         "step      model  optimizer  dev             test            compared  calls  run",
         "answer    tiny   labeled    0.200 to 0.500  0.300 to 0.600  7         1,200  r1 *",
         "question  tiny   gepa       0.100 to 0.200  -               -         80     r2",
+        "Not finished: 2 failed, 1 killed. groundset ui shows them.",
     ]
-    assert "r2" not in run("experiments", "--step", "answer").out
+    of_answer = run("experiments", "--step", "answer").out
+    assert "r2" not in of_answer
+    assert "Not finished" not in of_answer
+    monkeypatch.setattr(CompileStore, "experiments", lambda store: found[2:3])
+    assert run("experiments").out == "Not finished: 1 failed. groundset ui shows them.\n"
     monkeypatch.setattr(CompileStore, "experiments", lambda store: [])
     assert run("experiments").out == "No compile is tracked here; groundset compile makes one.\n"

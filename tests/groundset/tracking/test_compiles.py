@@ -14,20 +14,13 @@ import httpx
 import mlflow
 import pandas as pd
 import pytest
+from compile_reports import log, report
 
-from groundset.tracking.compiles import CompileStore, best_of
-from optimizers.measures import Interval, mean, mean_gain
-from optimizers.report import CompileReport
-from programs.critics.states import CompiledState, dspy_version, signature_hash
+from groundset.tracking.compiles import CompileStore
+from groundset.tracking.experiments import best_of
+from optimizers.measures import Interval
+from programs.critics.states import CompiledState
 from programs.errors import PromotionError, TrackingError
-from programs.steps import STEPS
-
-SPLITS = {"dev": 12, "test": 12}
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> CompileStore:
-    return CompileStore(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts")
 
 
 @pytest.fixture
@@ -57,50 +50,15 @@ def server(tmp_path: Path) -> Iterator[str]:
             process.wait(20)
 
 
-def report(before: float, dev: float, test: float, *, step: str = "answer", critic: bool = False) -> CompileReport:
-    """A compile whose rows all score the same, but for a spread that makes no gain certain by itself."""
-    rows = []
-    for split, count in SPLITS.items():
-        after = dev if split == "dev" else test
-        for n in range(count):
-            row = {
-                "split": split,
-                "id": f"{split}{n}",
-                "before_score": before,
-                "after_score": after + 0.02 * (n % 3 - 1),
-            }
-            if critic:
-                row |= {"fit": n % 2 == 0, "before_probability": 0.1 + 0.05 * n, "after_probability": 0.9 - 0.05 * n}
-            rows.append(row)
-    values = {v: {s: [r[f"{v}_score"] for r in rows if r["split"] == s] for s in SPLITS} for v in ("before", "after")}
-    predict = STEPS["answer"].predictor()
-    state = CompiledState(
-        step=step, model="qwen/tiny:1b", optimizer="labeled", signature=signature_hash(predict.signature),
-        dspy=dspy_version(), predictor=predict.dump_state(), record={"seed": 0},
-    )  # fmt: skip
-    return CompileReport(
-        state=state,
-        measures={
-            **{version: {split: mean(found) for split, found in each.items()} for version, each in values.items()},
-            "gain": {split: mean_gain(values["before"][split], values["after"][split]) for split in SPLITS},
-        },
-        rows=rows,
-        candidates=[{"number": 0, "dev": before, "demos": 3}, {"number": 1, "dev": dev, "demos": 6}],
-        prompt="[system]\nAnswer.\n\n[user]\nQuestion: {{question}}",
-        parameters={"seed": 0, "labels.x": "ab"},
-        figures={"calls": 42, "seconds": 3.5},
-    )
-
-
 def check_a_whole_life(store: CompileStore, folder: Path) -> None:
-    first = store.log_compile(report(0.3, 0.6, 0.6))
+    first = log(store, report(0.3, 0.6, 0.6))
     name, gains = store.promote(first)
     assert name == "groundset-answer-qwen-tiny-1b"
     assert gains["dev"].low > 0.25
     [file] = store.champion_files(folder)
     assert file == folder / "qwen-tiny-1b" / "answer.json"
     assert CompiledState.model_validate_json(file.read_bytes()).record == {"seed": 0}
-    better = store.log_compile(report(0.3, 0.8, 0.7))
+    better = log(store, report(0.3, 0.8, 0.7))
     store.promote(better)
     experiments = store.experiments()
     assert [(each.run_id, each.champion) for each in experiments] == [(better, True), (first, False)]
@@ -127,7 +85,7 @@ def test_figures_alone_are_a_run_without_a_state(store: CompileStore) -> None:
 
 
 def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store: CompileStore) -> None:
-    run_id = store.log_compile(report(0.3, 0.6, 0.6, critic=True))
+    run_id = log(store, report(0.3, 0.6, 0.6, critic=True))
     client = mlflow.MlflowClient(store.uri)
     run = client.get_run(run_id)
     assert run.data.params == {"seed": "0", "labels.x": "ab"}
@@ -153,35 +111,35 @@ def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store
     [(0.6, 0.6), (0.5, 0.9)],
 )
 def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore, dev: float, test: float) -> None:
-    champion = store.log_compile(report(0.3, 0.6, 0.6))
+    champion = log(store, report(0.3, 0.6, 0.6))
     store.promote(champion)
-    rival = store.log_compile(report(0.3, dev, test))
+    rival = log(store, report(0.3, dev, test))
     with pytest.raises(PromotionError, match="within noise"):
         store.promote(rival)
     assert [each.champion for each in store.experiments() if each.run_id == champion] == [True]
 
 
 def test_test_rows_are_told_and_decide_nothing(store: CompileStore) -> None:
-    store.promote(store.log_compile(report(0.3, 0.6, 0.6)))
-    _, gains = store.promote(store.log_compile(report(0.3, 0.9, 0.4)))
+    store.promote(log(store, report(0.3, 0.6, 0.6)))
+    _, gains = store.promote(log(store, report(0.3, 0.9, 0.4)))
     assert gains["test"].value == pytest.approx(-0.2)
 
 
 def test_rows_of_one_document_count_as_one(store: CompileStore) -> None:
-    store.promote(store.log_compile(report(0.3, 0.5, 0.5)))
+    store.promote(log(store, report(0.3, 0.5, 0.5)))
     rival = report(0.3, 0.5, 0.5)
     rows = [{**row, "document": "d1" if int(row["id"][-1]) % 2 else "d2"} for row in rival.rows]
     rows = [{**row, "after_score": 0.6 if row["document"] == "d1" else 0.45} for row in rows]
     with pytest.raises(PromotionError, match="within noise"):
-        store.promote(store.log_compile(dataclasses.replace(rival, rows=rows)))
+        store.promote(log(store, dataclasses.replace(rival, rows=rows)))
 
 
 def test_the_first_champion_must_beat_the_step_as_it_was(store: CompileStore) -> None:
     with pytest.raises(PromotionError, match="within noise"):
-        store.promote(store.log_compile(report(0.6, 0.6, 0.6)))
+        store.promote(log(store, report(0.6, 0.6, 0.6)))
     with pytest.raises(PromotionError, match="no compile of that id"):
         store.promote("0" * 32)
-    run = store.log_compile(report(0.3, 0.6, 0.6))
+    run = log(store, report(0.3, 0.6, 0.6))
     store.promote(run)
     with pytest.raises(PromotionError, match="champion already"):
         store.promote(run)
@@ -210,7 +168,7 @@ def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
 
 
 def test_the_best_of_each_step_are_kept_and_champions_always(store: CompileStore) -> None:
-    runs = [store.log_compile(report(0.1, dev, dev)) for dev in (0.5, 0.7, 0.9)]
+    runs = [log(store, report(0.1, dev, dev)) for dev in (0.5, 0.7, 0.9)]
     store.promote(runs[0])
     kept = best_of(store.experiments(), 1)
     assert [each.run_id for each in kept] == [runs[2], runs[0]]

@@ -1,0 +1,64 @@
+"""Compiles as the store remembers them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+_FINISHED = "FINISHED"
+
+
+class Experiment(NamedTuple):
+    """A compile as the store remembers it.
+
+    ``before`` and ``after`` are the means on dev and test rows; ``compared`` says how many candidates were evaluated
+    on all dev rows, None where it was not noted; ``status`` is MLflow's word, and ``error`` says why a compile failed.
+    """
+
+    run_id: str
+    step: str
+    model: str
+    optimizer: str
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    calls: int
+    champion: bool
+    compared: int | None = None
+    status: str = _FINISHED
+    error: str = ""
+
+    @property
+    def finished(self) -> bool:
+        """Return whether the compile came to its end."""
+        return self.status == _FINISHED
+
+
+def experiment_of(run: Any, champion: bool) -> Experiment:
+    """Return the compile that an MLflow run tells of."""
+    tags, metrics = run.data.tags, run.data.metrics
+    told = {
+        version: {split: metrics[f"{version}_{split}"] for split in ("dev", "test") if f"{version}_{split}" in metrics}
+        for version in ("before", "after")
+    }
+    return Experiment(
+        run.info.run_id,
+        tags["step"],
+        tags["model"],
+        tags["optimizer"],
+        told["before"],
+        told["after"],
+        int(metrics.get("calls", 0)),
+        champion,
+        int(metrics["compared"]) if "compared" in metrics else None,
+        run.info.status,
+        tags.get("error", ""),
+    )
+
+
+def best_of(experiments: Sequence[Experiment], count: int) -> list[Experiment]:
+    """Return the first finished experiments of each step and model."""
+    kept: list[Experiment] = []
+    for each in experiments:
+        if not each.finished:
+            continue
+        if sum((known.step, known.model) == (each.step, each.model) for known in kept) < count or each.champion:
+            kept.append(each)
+    return kept

@@ -9,11 +9,13 @@ from dspy.lm15 import Message, Response, Usage
 
 from groundset import compiling
 from groundset.cli.compile import compile_steps
+from groundset.compiling import finetuning
 from groundset.data_files import data_path
 from groundset.models import servers
 from groundset.runtime.lms import LanguageModel
 from groundset.tracking.compiles import CompileStore
 from optimizers.steps import FITTED
+from programs.errors import EngineError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 
@@ -117,6 +119,27 @@ def test_a_compile_that_ends_early_leaves_its_run_and_is_not_promoted(
     assert refused.status == 2
     assert f"{entry.run_id} did not finish ({status.lower()}" in refused.err
     assert run("experiments").out == f"Not finished: 1 {status.lower()}. groundset ui shows them.\n"
+
+
+@pytest.mark.parametrize(
+    ("raised", "exit_status", "status"),
+    [(KeyboardInterrupt(), 130, "KILLED"), (EngineError("no such layer"), 1, "FAILED")],
+)
+def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monkeypatch, raised, exit_status, status):
+    def train(*arguments):
+        raise raised
+
+    monkeypatch.setattr(finetuning, "find_spec", lambda name: name)
+    monkeypatch.setattr(finetuning, "ensure_available", lambda spec: None)
+    monkeypatch.setattr(finetuning, "_train", train)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    options = ("--optimizer", "finetune", "--lm", "smollm2-135m", "--out", tmp_path / "out")
+    assert run("compile", "pair", "answer", *options).status == exit_status
+    found = CompileStore.open().experiments()
+    assert [(each.step, each.model, each.status) for each in found] == [
+        ("answer", "smollm2-135m", status),
+        ("pair", "smollm2-135m", status),
+    ]
 
 
 def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatch):

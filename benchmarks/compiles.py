@@ -1,6 +1,8 @@
-"""Compare strategies: each step of a model as it is, and compiled with every strategy that needs no second model.
+"""Compare steps of a model as they are with what strategies compile of them: by default `answer` with `labeled`.
 
     python benchmarks/compiles.py [--lm NAME] [--steps STEP,...] [--optimizers NAME,...] [--budget N] [--dev N]
+
+`--steps all --optimizers all` takes every step with every strategy that needs no second model, for hours.
 
 Prints one row of a Markdown table for each step and strategy: the outcome, how many dev rows there were, how many
 candidates were compared on all of them, what gain they could see, test rows before and after, the paired gain on dev
@@ -11,6 +13,7 @@ Finished calls are kept in --out, so the same command goes on where it was ended
 
 import argparse
 import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from groundset import privacy
@@ -27,6 +30,7 @@ _COLUMNS = (
     *("step", "strategy", "outcome", "dev rows", "compared", "detectable gain", "before, test", "after, test"),
     *("gain on dev", "gain on test", "calls", "minutes"),
 )
+_ALL = "all"
 _ALONE = [name for name, strategy in STRATEGIES.items() if strategy.run and "teacher" not in strategy.needs]
 
 
@@ -34,9 +38,9 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lm", default="qwen2.5-coder-0.5b")
-    parser.add_argument("--steps", default=",".join(COMPILABLE))
-    parser.add_argument("--optimizers", default=",".join(_ALONE))
-    parser.add_argument("--budget", type=int, default=300)
+    parser.add_argument("--steps", default="answer", type=_of(COMPILABLE))
+    parser.add_argument("--optimizers", default="labeled", type=_of(_ALONE))
+    parser.add_argument("--budget", type=int, default=200)
     parser.add_argument("--dev", type=int)
     parser.add_argument("--test", type=int, default=24)
     parser.add_argument("--embedder", default="all-minilm-l6-v2")
@@ -45,8 +49,8 @@ def main() -> None:
     print(f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|", flush=True)
     journal = arguments.out / "calls.sqlite"
     with Compiler(arguments.lm, embedder=arguments.embedder, journal=journal) as compiler:
-        for step in arguments.steps.split(","):
-            for name in arguments.optimizers.split(","):
+        for step in arguments.steps:
+            for name in arguments.optimizers:
                 wish = Wish(arguments.out / name, arguments.budget, 0, arguments.dev, arguments.test)
                 started = time.perf_counter()
                 try:
@@ -55,6 +59,18 @@ def main() -> None:
                     continue  # not for this step
                 minutes = (time.perf_counter() - started) / 60
                 print(f"| {' | '.join((step, name, *_cells(report)))} | {minutes:.1f} |", flush=True)
+
+
+def _of(known: Collection[str]) -> Callable[[str], list[str]]:
+    """Return what reads names with commas between them, or `all`."""
+
+    def read(text: str) -> list[str]:
+        names = list(known) if text == _ALL else text.split(",")
+        if unknown := ", ".join(name for name in names if name not in known):
+            raise argparse.ArgumentTypeError(f"{unknown}: not one of {', '.join(known)}, {_ALL}")
+        return names
+
+    return read
 
 
 def _cells(report: CompileReport) -> list[str]:

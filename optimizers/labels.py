@@ -108,7 +108,7 @@ def split_of(document: str) -> Split:
 
 
 def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]:
-    """Return the labels of one kind, one for each id: the lowest annotation pass. The other kind is passed over.
+    """Return the labels of one kind, one for each id: the lowest annotation pass. Other rows are passed over.
 
     Raises:
         LabelError: a file cannot be read or breaks a rule.
@@ -123,12 +123,12 @@ def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]
 
 
 def read_all(files: Sequence[Path]) -> list[Label]:
-    """Return the labels of all files and annotation passes, in their order.
+    """Return the labels of all files and annotation passes, in their order. Gold rows are passed over.
 
     Raises:
         LabelError: the first problem of the files.
     """
-    found: tuple[list[Label], list[Problem]] = sound_rows(files, parse_label)
+    found: tuple[list[Label], list[Problem]] = sound_rows(files, _label_in)
     labels, problems = found
     refuse_problems(problems)
     return labels
@@ -158,10 +158,12 @@ def refuse_test_rows(labels: Iterable[Label]) -> None:
             raise LeakError(f"label {label.id} belongs to the test split: it cannot be trained on.")
 
 
+def _label_in(row: dict[str, Any]) -> Label | str | None:
+    return None if "step" in row and "label" not in row else parse_label(row)
+
+
 def parse_label(row: dict[str, Any]) -> Label | str:
     """Return the label of a row, or what is wrong with it."""
-    if "step" in row and "label" not in row:
-        return f"it is a gold row of step {row['step']}, no label"
     try:
         return QuestionLabel.model_validate(row) if "question" in row else ChunkLabel.model_validate(row)
     except ValidationError as error:

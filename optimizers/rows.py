@@ -46,12 +46,12 @@ class Problem(NamedTuple):
 
 
 def sound_rows(
-    files: Sequence[Path], parse: Callable[[dict[str, Any]], _Row | str]
+    files: Sequence[Path], parse: Callable[[dict[str, Any]], _Row | str | None]
 ) -> tuple[list[_Row], list[Problem]]:
     """Return the rows that break no rule, in their order, and what is wrong with the others.
 
-    ``parse`` makes a row of an object or says what is wrong with it. Ids that come twice and documents in two splits
-    are found over all files.
+    ``parse`` makes a row of an object or says what is wrong with it; None passes it over. Ids that come twice and
+    documents in two splits are found over all files.
 
     Raises:
         LabelError: a file cannot be read at all.
@@ -65,6 +65,8 @@ def sound_rows(
         for line, value in _objects(file, problems):
             found += 1
             row = parse(value) if isinstance(value, dict) else "not a JSON object"
+            if row is None:
+                continue
             if isinstance(row, str):
                 problems.append(Problem(file, line, row))
                 continue

@@ -36,7 +36,9 @@ def compile_steps(
     ] = None,
     labels: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="Labels of your own, beside those that groundset ships. Repeatable."),
+        typer.Option(
+            metavar="FILE", help="Labels and gold rows of your own, beside those that groundset ships. Repeatable."
+        ),
     ] = None,
     budget: Annotated[
         int, typer.Option(min=1, metavar="N", help="Language model calls that the strategy may make for each step.")

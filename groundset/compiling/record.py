@@ -50,6 +50,7 @@ def report_of(
     model: LanguageModel,
     examples: Examples,
     labels: Any,
+    gold: Any,
     made_with: Mapping[str, Any],
     used: Mapping[str, float],
 ) -> CompileReport:
@@ -61,13 +62,14 @@ def report_of(
         compiled: what came of it.
         model: what it was compiled for.
         examples: what it was compiled on.
-        labels: the label files with their hashes.
+        labels, gold: the files of labels, and the shipped ones of gold rows, with their hashes.
         made_with: budget, seed and teacher.
         used: calls, tokens and seconds of the model.
     """
     detectable = _detectable(step, compiled)
     record = {
         "labels": labels,
+        "gold": gold,
         "rows": {split: len(rows) for split, rows in examples.inputs.items()},
         **made_with,
         "calls": compiled.calls,
@@ -117,8 +119,9 @@ def asked_parameters(optimizer: str, made_with: Mapping[str, Any]) -> dict[str, 
 def environment(state: CompiledState) -> dict[str, Any]:
     """Return the parameters of a compile that its state and this installation tell."""
     told: dict[str, Any] = {**_installation(), "model": state.model, "model_sha256": state.model_sha256 or ""}
-    for row in state.record.get("labels", ()):
-        told[f"labels.{row['file']}"] = row["sha256"]
+    for kind in ("labels", "gold"):
+        for row in state.record.get(kind, ()):
+            told[f"{kind}.{row['file']}"] = row["sha256"]
     for split, count in state.record.get("rows", {}).items():
         told[f"rows.{split}"] = count
     return told

@@ -14,7 +14,7 @@ import dspy
 
 from groundset.compiling.calls import CallFile
 from groundset.compiling.judges import open_judges
-from groundset.compiling.labels import label_files
+from groundset.compiling.labels import gold_files, label_files
 from groundset.compiling.record import Started, asked_parameters, report_of, untracked, write_report
 from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
@@ -22,10 +22,13 @@ from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
 from optimizers.compile_step import BUDGET, TEST, Setting, compile_step, estimated_calls
+from optimizers.gold import read_gold
+from optimizers.gold_rows import GoldRow
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
-from optimizers.steps.examples import Examples, examples_of
+from optimizers.steps.base import Source
+from optimizers.steps.examples import Examples, examples_of, passages_of, source_of
 from optimizers.strategies import STRATEGIES
 from programs.critics.logprobs import LogprobCritic
 from programs.errors import GroundsetError
@@ -72,7 +75,7 @@ class Listener(Protocol):
 
 
 class Compiler:
-    """Compiles steps for one language model; models and labels are opened once.
+    """Compiles steps for one language model; models, labels and gold rows are opened once.
 
     Finished calls are kept in a journal, so that the same compile goes on where it was ended.
     """
@@ -88,23 +91,28 @@ class Compiler:
         open_model: Callable[..., LanguageModel] = open_lm,
         load: Callable[[str], Any] = load_embedder,
     ) -> None:
-        """Read the labels; models and journal are opened on entering.
+        """Read labels and gold rows; models and journal are opened on entering.
 
         Args:
             lm: the language model that is compiled for.
             embedder: the embedding model of the critic and the search that measure what is written.
             journal: the file of finished calls.
             teacher: a larger model, for strategies that want one.
-            labels: the user's own label files.
+            labels: the user's own files of labels and gold rows.
             open_model: opens a language model; a seam for tests, as is ``load``.
             load: loads an embedder.
 
         Raises:
-            OptimizerError: a label file is wrong.
+            OptimizerError: a file of labels or gold rows is wrong.
         """
-        self._files = label_files(labels)
-        self._chunks = read_labels(ChunkLabel, self._files)
-        self._questions = read_labels(QuestionLabel, self._files)
+        self._files, self._gold = label_files(labels), gold_files()
+        files = [*self._files, *self._gold]
+        self._rows = (
+            read_labels(ChunkLabel, self._files),
+            read_labels(QuestionLabel, self._files),
+            read_gold(GoldRow, files),
+            {label.id: label.text for label in read_labels(ChunkLabel, files)},
+        )
         self._demos = read_demos(data_path("demos"))
         self._names = (lm, teacher, embedder)
         self._journal = journal
@@ -121,13 +129,12 @@ class Compiler:
         """
         lm, teacher, embedder = self._names
         self._embedder = self._load(embedder)
-        passages = [label.text for label in self._chunks] + [label.passage for label in self._questions]
         # Before the model is: an embedder that does not fit is said before anything is written.
         self._judges = open_judges(
             self._embedder,
             lambda: self._model,
-            passages,
-            languages=self._languages,
+            passages_of(self._source),
+            languages=self._source.languages,
             demos=self._demos,
             say=lambda said: self._say(said),
         )
@@ -213,20 +220,19 @@ class Compiler:
             model=self._model,
             examples=examples,
             labels=hashes_of(self._files),
+            gold=hashes_of(self._gold),
             made_with=made_with,
             used=used,
         )
         return report, write_report(report, wish.out)
 
     @cached_property
-    def _languages(self) -> Languages:
-        return Languages(LANGUAGES, load_parser(PARSER))
+    def _source(self) -> Source:
+        return source_of(*self._rows, Languages(LANGUAGES, load_parser(PARSER)))
 
     def _examples(self, step: str, seed: int) -> Examples:
         if (step, seed) not in self._made:
-            self._made[step, seed] = examples_of(
-                COMPILABLE[step], self._chunks, self._questions, self._languages, seed=seed
-            )
+            self._made[step, seed] = examples_of(COMPILABLE[step], self._source, seed=seed)
         return self._made[step, seed]
 
 

@@ -7,7 +7,7 @@ import dspy
 
 from optimizers.gold_rows import AnswerGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
-from optimizers.steps.examples import balanced, example_row, placed, topic_once
+from optimizers.steps.examples import asked_once, balanced, example_row, placed, topic_once
 from optimizers.steps.worth import STRAY
 from programs.evidence import agreement
 from programs.languages.table import Languages
@@ -21,7 +21,10 @@ _UNANSWERABLE = 0.2
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return questions with their correct answer, and some that the passage does not answer."""
+    """Return questions with their correct answer, and some that the passage does not answer.
+
+    Gold rows are shown beside labels, those that are answered yes or no left out: a run wants words of the passage.
+    """
     rows: Rows = []
     for label in source.questions:
         passage = plain(label.passage)
@@ -30,8 +33,20 @@ def examples(source: Source) -> tuple[Rows, Rows]:
             told = label.answer.text if correct and label.answer else NOT_STATED
             asked = {**placed(label, passage), "question": label.question}
             rows.append(example_row(label, passage, asked, answer=told))
-    kept = balanced(rows, lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
-    return kept, kept
+    gold = [
+        example_row(row, plain(row.passage), _shown(row), answer=row.answer)
+        for row in source.gold_of(AnswerGold)
+        if row.kind != "yes_no"
+    ]
+    return _mostly_stated(asked_once(rows, gold)), _mostly_stated(rows)
+
+
+def _mostly_stated(rows: Rows) -> Rows:
+    return balanced(rows, lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
+
+
+def _shown(row: AnswerGold) -> dict[str, str]:
+    return {"topic": topic_once(row.topic), "passage": plain(row.passage), "question": row.question}
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
@@ -76,7 +91,7 @@ INSTRUCTIONS = (
 def taught(row: AnswerGold, languages: Languages, chance: random.Random) -> dict[str, str]:
     """Return what a run would show of a gold row."""
     del languages, chance
-    return {"topic": topic_once(row.topic), "passage": plain(row.passage), "question": row.question}
+    return _shown(row)
 
 
 TEACHING = Teaching(

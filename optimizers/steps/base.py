@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import dspy
 
@@ -19,6 +19,7 @@ from programs.types import Focus
 
 Row = tuple[Split, dspy.Example]
 Rows = list[Row]
+_Gold = TypeVar("_Gold", bound=GoldRow)
 
 
 class Source(NamedTuple):
@@ -28,12 +29,20 @@ class Source(NamedTuple):
         chunks, questions: labelled rows of all splits.
         languages: those of runs, with their syntax.
         foci: the foci of a passage, given its topic.
+        gold: rows of all splits and kinds that say what steps should write.
+        texts: the text of each known chunk by its id.
     """
 
     chunks: Sequence[ChunkLabel]
     questions: Sequence[QuestionLabel]
     languages: Languages
     foci: Callable[[str, str], list[Focus]]
+    gold: Sequence[GoldRow]
+    texts: Mapping[str, str]
+
+    def gold_of(self, kind: type[_Gold]) -> list[_Gold]:
+        """Return the gold rows of one kind, in their order."""
+        return [row for row in self.gold if isinstance(row, kind)]
 
 
 class Scored(NamedTuple):
@@ -132,7 +141,8 @@ class Compiling:
 
     Attributes:
         step: the step.
-        examples: makes of labels the rows that have outputs, to be shown, and those to try on, which need none.
+        examples: makes of labels and gold the rows that have outputs, to be shown, and those to try on, which need
+            none.
         metric: what an output is worth, from 0 (useless) to 1, with a sentence that names the rule which was broken
             and the words that broke it.
         instructions: the pool of instructions, each against one kind of fault.

@@ -4,8 +4,9 @@ from typing import Any
 
 import dspy
 
+from optimizers.gold_rows import CompressGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
-from optimizers.steps.examples import example_row
+from optimizers.steps.examples import example_row, of_gold
 from optimizers.steps.worth import question_worth
 from programs.evidence import lost_words
 from programs.steps.compress import SHORT_WORDS, STEP
@@ -16,9 +17,13 @@ _LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below th
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the long ones among the good questions."""
+    """Return gold questions with their short form, and the long ones among the good questions of the labels."""
     long = [label for label in source.questions if label.good and len(tokens(label.question)) > _LONG]
-    return [], [example_row(label, plain(label.passage), {"question": label.question}) for label in long]
+    demos = [
+        example_row(row, passage, {"question": row.question}, short_question=row.short_question)
+        for row, passage in of_gold(source, CompressGold)
+    ]
+    return demos, [example_row(label, plain(label.passage), {"question": label.question}) for label in long]
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:

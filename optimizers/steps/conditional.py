@@ -1,34 +1,56 @@
 """Compiling the step ``conditional``: good questions with a condition, and both put together without loss."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import dspy
 
+from optimizers.gold_rows import ConditionalGold, QuestionGold
+from optimizers.labels import QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
-from optimizers.steps.examples import example_row
+from optimizers.steps.examples import answered, asked_once, example_row, of_gold, topic_once
 from optimizers.steps.worth import question_worth
 from programs.conditions import condition_in
 from programs.evidence import lost_words
+from programs.languages.base import Language
 from programs.steps.conditional import STEP
 from programs.steps.question import tidy_question
-from programs.text import plain
+from programs.text import has_words
 from programs.types import Focus
+
+_ADDED = 1  # content words of a gold question that neither its condition nor its plain question has
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Pair good questions with the first condition that a sentence of their passage states."""
-    rows: Rows = []
-    for label in source.questions:
-        if not label.good:
-            continue
-        passage = plain(label.passage)
-        language = source.languages.of(passage)
-        foci = [Focus(sentence=sentence, answer="-") for sentence in language.sentences(passage)]
-        found = (condition_in(focus, label.question, language) for focus in foci)
-        if condition := next((condition for condition in found if condition), None):
-            asked = {"topic": label.topic, "question": label.question, "condition": condition.text}
-            rows.append(example_row(label, passage, asked))
-    return [], rows
+    """Return gold questions under a condition, and good ones to try on whose sentence states one, as in a run."""
+    demos: Rows = []
+    for row, passage in of_gold(source, ConditionalGold):
+        if _is_composed(row, source.languages[row.language]):
+            asked = {"topic": topic_once(row.topic), "question": row.question, "condition": row.condition}
+            demos.append(example_row(row, passage, asked, conditional_question=row.conditional_question))
+    inputs: Rows = []
+    asked_of: list[tuple[QuestionLabel | QuestionGold, str, Focus]] = [*answered(source), *_gold_questions(source)]
+    for good, passage, focus in asked_of:
+        if condition := condition_in(focus, good.question, source.languages.of(passage)):
+            asked = {"topic": topic_once(good.topic), "question": good.question, "condition": condition.text}
+            inputs.append(example_row(good, passage, asked))
+    return demos, asked_once(inputs)
+
+
+def _is_composed(row: ConditionalGold, language: Language) -> bool:
+    """Say whether a gold row is what the step is asked for: a condition in the words of its facts, put to the question
+    without loss. The others ask something else, which the condition has for an answer of its own."""
+    words_of = language.content_words
+    given = {*words_of(row.question), *words_of(row.condition)}
+    written = set(words_of(row.conditional_question))
+    return has_words(" ".join(row.facts), row.condition) and given <= written and len(written - given) <= _ADDED
+
+
+def _gold_questions(source: Source) -> Iterator[tuple[QuestionGold, str, Focus]]:
+    """Yield gold questions as :func:`answered` does labelled ones."""
+    for row, passage in of_gold(source, QuestionGold):
+        if row.kind != "yes_no":
+            yield row, passage, Focus(sentence=row.fact, answer=row.answer)
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:

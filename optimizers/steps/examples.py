@@ -1,16 +1,18 @@
-"""What steps are compiled on: inputs made from labelled rows, and demos where the labels hold an output.
+"""What steps are compiled on: inputs made from labels and gold rows, and demos where either holds an output.
 
-Rows keep the split of their document. An example carries the signature's inputs, the outputs that a label gives, and
+Rows keep the split of their document. An example carries the signature's inputs, the outputs that its row gives, and
 ``id``, ``split``, ``document``, ``passage``, ``language`` and ``explanation`` for metrics and records.
 """
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import dspy
 
+from optimizers.gold_rows import CompressGold, ConditionalGold, GoldRow, QuestionGold, RewriteGold
 from optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Split
 from optimizers.steps.base import Compiling, Row, Rows, Source
 from programs.focus import choose_foci
@@ -18,6 +20,8 @@ from programs.language import language_of
 from programs.languages.table import Languages
 from programs.text import plain
 from programs.types import Focus
+
+_Gold = TypeVar("_Gold", bound=GoldRow)
 
 
 class Examples(NamedTuple):
@@ -27,15 +31,14 @@ class Examples(NamedTuple):
     inputs: dict[Split, list[dspy.Example]]
 
 
-def examples_of(
-    compiling: Compiling,
+def source_of(
     chunks: Sequence[ChunkLabel],
     questions: Sequence[QuestionLabel],
+    gold: Sequence[GoldRow],
+    texts: Mapping[str, str],
     languages: Languages,
-    *,
-    seed: int = 0,
-) -> Examples:
-    """Return the examples of a step in an order that the seed fixes; ``languages`` are those of runs."""
+) -> Source:
+    """Return what examples are made from; ``texts`` holds the text of each chunk by its id."""
 
     @cache  # most passages come as a chunk and with several questions
     def foci(passage: str, topic: str) -> list[Focus]:
@@ -43,7 +46,12 @@ def examples_of(
         syntax, parses = languages.syntax_of(language), languages.parse is not None
         return choose_foci(passage, topic, language, syntax=syntax, easy_forms=not parses)
 
-    demos, inputs = compiling.examples(Source(chunks, questions, languages, foci))
+    return Source(chunks, questions, languages, foci, gold, texts)
+
+
+def examples_of(compiling: Compiling, source: Source, *, seed: int = 0) -> Examples:
+    """Return the examples of a step in an order that the seed fixes."""
+    demos, inputs = compiling.examples(source)
     found: list[dict[Split, list[dspy.Example]]] = []
     for rows in (demos, inputs):
         by_split: dict[Split, list[dspy.Example]] = {"train": [], "dev": [], "test": []}
@@ -55,12 +63,51 @@ def examples_of(
     return Examples(*found)
 
 
-def example_row(label: ChunkLabel | QuestionLabel, passage: str, asked: dict[str, str], **more: Any) -> Row:
-    """Return an example whose inputs are ``asked``; ``number`` tells the examples of one label apart."""
-    carried = {"passage": passage, "language": language_of(passage), "explanation": label.explanation}
-    named = {"id": f"{label.id}/{more.pop('number', 0)}", "split": label.split, "document": label.document}
-    example = dspy.Example(**{**carried, **asked, **more, **named})
-    return label.split, example.with_inputs(*asked)
+def passages_of(source: Source) -> list[str]:
+    """Return every passage that a question of the examples may be searched in, as it stands in its row."""
+    labelled = [*(label.text for label in source.chunks), *(label.passage for label in source.questions)]
+    return [*labelled, *filter(None, (_text_of(row, source.texts) for row in source.gold))]
+
+
+def _text_of(row: GoldRow, texts: Mapping[str, str]) -> str:
+    """Return the text of the chunk of a gold row that shows none itself; what it holds of it if that is not known."""
+    match row:
+        case QuestionGold() | RewriteGold():
+            return texts.get(row.chunk, row.fact)
+        case ConditionalGold():
+            return texts.get(row.chunk, " ".join(row.facts))
+        case CompressGold():
+            return texts.get(row.chunk, "")
+        case _:
+            return ""
+
+
+def of_gold(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gold, str]]:
+    """Yield the gold rows of a kind with their passage, those without any left out."""
+    for row in source.gold_of(kind):
+        if text := _text_of(row, source.texts):
+            yield row, plain(text)
+
+
+def example_row(
+    row: ChunkLabel | QuestionLabel | GoldRow, passage: str, asked: dict[str, str], *, number: int = 0, **more: Any
+) -> Row:
+    """Return an example whose inputs are ``asked``; ``number`` tells the examples of one row apart."""
+    if isinstance(row, GoldRow):
+        carried = {"language": row.language, "explanation": ""}
+    else:
+        carried = {"language": language_of(passage), "explanation": row.explanation}
+    named = {"id": f"{row.id}/{number}", "split": row.split, "document": row.sources[0]}
+    example = dspy.Example(**{"passage": passage, **carried, **asked, **more, **named})
+    return row.split, example.with_inputs(*asked)
+
+
+def asked_once(*parts: Rows) -> Rows:
+    """Return the rows of all parts, of those that ask the same about the same document only the first."""
+    found: dict[tuple[str, str], Row] = {}
+    for split, example in chain(*parts):
+        found.setdefault((example.document, example.question.casefold()), (split, example))
+    return list(found.values())
 
 
 def topic_once(topic: str) -> str:

@@ -4,20 +4,25 @@ from typing import Any
 
 import dspy
 
+from optimizers.gold_rows import KeyphrasesGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
-from optimizers.steps.examples import example_row, good_chunks, placed
+from optimizers.steps.examples import example_row, good_chunks, placed, topic_once
 from optimizers.steps.worth import STRAY
 from programs.languages.base import Language
 from programs.steps.keyphrases import STEP
-from programs.text import has_words, tokens
+from programs.text import has_words, plain, tokens
 
 _PHRASES = range(3, 6)
 _LONGEST = 6  # words of a phrase; more are a sentence
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return good chunks to try on; labels hold no phrases to show."""
-    return [], [example_row(label, passage, placed(label, passage)) for label, passage, _ in good_chunks(source)]
+    """Return the passages of gold rows with their phrases, and good chunks to try on."""
+    demos: Rows = []
+    for row in source.gold_of(KeyphrasesGold):
+        asked = {"topic": topic_once(row.topic), "passage": plain(row.passage)}
+        demos.append(example_row(row, asked["passage"], asked, keyphrases=list(row.keyphrases)))
+    return demos, [example_row(label, passage, placed(label, passage)) for label, passage, _ in good_chunks(source)]
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:

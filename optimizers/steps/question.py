@@ -1,19 +1,24 @@
 """Compiling the step ``question``: facts of good chunks, and questions that lead to the answer that was meant."""
 
+import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import dspy
 
+from optimizers.gold_rows import QuestionGold
 from optimizers.labels import ChunkLabel, QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
-from optimizers.steps.examples import answered, example_row, good_chunks
+from optimizers.steps.examples import answered, asked_once, example_row, good_chunks, of_gold, topic_once
 from optimizers.steps.worth import meant_question_worth
 from programs.focus import is_whole
 from programs.steps.question import STEP, seed_question
 from programs.types import Focus
 
 _EACH = 2  # foci of a chunk
+_OPENED = 0.25  # of the gold rows fix how the question begins, as a run often does
+_LONG_WORD = 4  # letters; a longer first word is an opening by itself
+_NEAR = 0.75  # share of the content words of a gold question that topic and fact must hold: others teach to invent
 
 
 def _as_asked(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
@@ -37,10 +42,34 @@ def _left_to_ask(foci: Iterable[Focus]) -> list[Focus]:
     return [focus for focus in foci if not is_whole(focus) and not focus.defines]
 
 
-def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return labelled questions as a run would ask them, and what a run asks first about good chunks.
+def _of_gold(source: Source) -> Rows:
+    """Return gold questions as a run would ask them, a quarter of them with their first words for an opening.
 
-    Both only where the opening leaves the model something to ask.
+    Whether something is so or not is never asked: its answer is no part of the passage. Questions that go far from
+    topic and fact are left out.
+    """
+    rows: Rows = []
+    for row, passage in of_gold(source, QuestionGold):
+        words_of = source.languages[row.language].content_words
+        words, shown = set(words_of(row.question)), set(words_of(f"{row.fact} {row.topic}"))
+        if row.kind == "yes_no" or len(words & shown) < _NEAR * max(1, len(words)):
+            continue
+        focus = Focus(sentence=row.fact, answer=row.answer)
+        opening = _opening(row.question) if random.Random(row.id).random() < _OPENED else ""
+        asked = {"topic": topic_once(row.topic), "fact": row.fact, "answer": row.answer, "opening": opening}
+        rows.append(example_row(row, passage, asked, focus=focus, question=row.question))
+    return rows
+
+
+def _opening(question: str) -> str:
+    words = question.split()
+    return " ".join(words[: 1 if len(words[0]) > _LONG_WORD else 2])
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return labelled and gold questions as a run would ask them, and what a run asks first about good chunks.
+
+    All only where the opening leaves the model something to ask.
     """
 
     def asked(label: ChunkLabel | QuestionLabel, focus: Focus) -> dict[str, str]:
@@ -55,7 +84,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
         for label, passage, foci in good_chunks(source)
         for number, focus in enumerate(_left_to_ask(foci)[:_EACH])
     ]
-    return demos, inputs
+    return asked_once(demos, _of_gold(source)), inputs
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:

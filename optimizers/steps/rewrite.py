@@ -1,45 +1,31 @@
 """Compiling the step ``rewrite``: refused questions, and good ones about the same fact."""
 
-from collections import defaultdict
 from typing import Any
 
 import dspy
 
-from optimizers.labels import QuestionLabel
+from optimizers.gold_rows import RewriteGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
-from optimizers.steps.examples import answered, example_row
-from optimizers.steps.judge import FITTING
+from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.worth import meant_question_worth
-from programs.steps.feedback import OBJECTIONS
 from programs.steps.question import seed_question, tidy_question
 from programs.steps.rewrite import STEP
-from programs.text import plain, tokens
 from programs.types import Focus
-
-# What a rewrite can mend, by the output of the critic that says so; a question without an answer stays one.
-_MENDABLE = {reason: output for output in ("independent", "clear") for reason in FITTING.faults[output]}
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Pair a refused question with a good one about the same passage that shares most of its words."""
-    partners: dict[str, list[tuple[QuestionLabel, Focus]]] = defaultdict(list)
-    for good, passage, focus in answered(source):
-        partners[passage].append((good, focus))
+    """Return the refused questions of gold rows with the advice on them and the question that it leads to."""
     rows: Rows = []
-    for label in source.questions:
-        passage = plain(label.passage)
-        if label.reason not in _MENDABLE or not partners[passage]:
-            continue
-        words = set(tokens(label.question))
-        good, focus = max(partners[passage], key=lambda pair: len(words & set(tokens(pair[0].question))))
+    for row, passage in of_gold(source, RewriteGold):
+        focus = Focus(sentence=row.fact, answer=row.answer)
         asked = {
-            "topic": label.topic,
-            "fact": focus.fact,
-            "answer": focus.answer,
-            "question": label.question,
-            "feedback": label.explanation or OBJECTIONS[_MENDABLE[label.reason]],
+            "topic": topic_once(row.topic),
+            "fact": row.fact,
+            "answer": row.answer,
+            "question": row.question,
+            "feedback": row.feedback,
         }
-        rows.append(example_row(label, passage, asked, focus=focus, better_question=good.question))
+        rows.append(example_row(row, passage, asked, focus=focus, better_question=row.better_question))
     return rows, rows
 
 

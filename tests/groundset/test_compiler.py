@@ -14,6 +14,8 @@ from groundset.data_files import data_path
 from groundset.runtime.lms import LanguageModel
 from groundset.tracking.compile_runs import CompileRuns
 from groundset.tracking.compiles import CompileStore
+from optimizers.labels import hashes_of
+from optimizers.steps import COMPILABLE
 from programs.errors import GroundsetError, InputError, StrategyError, UnreachableModelError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
@@ -95,6 +97,46 @@ def test_a_compile_leaves_a_state_that_a_run_finds_by_its_weights(compiler: Open
         load_compiled(str(tmp_path / "out"), Users("head", SHA, "other", WEIGHTS))
 
 
+def test_gold_rows_of_the_user_count_and_all_files_are_on_record(tmp_path: Path, word_encoder: Any) -> None:
+    own = tmp_path / "mine.jsonl"
+    place = {"document": "tide-mill", "language": "en", "split": "train", "topic": "Orsle"}
+    fact = "The tide mill of Orsle stood still in 1712 because the sluice had rotted."
+    chunk = {**place, "id": "tide-mill-00", "text": fact, "label": "good", "reason": "ok"}
+    gold = {
+        **place,
+        "step": "rewrite",
+        "id": "tide-mill-rewrite-1",
+        "chunk": "tide-mill-00",
+        "before": "",
+        "fact": fact,
+        "answer": "the sluice had rotted",
+        "question": "Why did it stand still?",
+        "feedback": "Name the tide mill of Orsle.",
+        "better_question": "Why did the tide mill of Orsle stand still in 1712?",
+        "kind": "vague",
+    }
+    own.write_text(f"{json.dumps(chunk)}\n{json.dumps(gold)}\n", encoding="utf-8")
+    records = []
+    for files in ([], [own]):
+        compiler = Compiler(
+            "tiny",
+            embedder="words",
+            journal=tmp_path / "calls.sqlite",
+            labels=files,
+            open_model=lambda spec, journal: LanguageModel(
+                CountingEngine(), model="local/w", name=spec, sha256=WEIGHTS, journal=journal
+            ),
+            load=lambda name: word_encoder(SHA),
+        )
+        with compiler as opened:
+            report, _ = opened.compile("rewrite", "labeled", Wish(tmp_path / "out", budget=4, dev=2, test=2), Told())
+        records.append(report.state.record)
+        assert {f"gold.{name}.jsonl" for name in ("rewrite", "chunks")} <= report.parameters.keys()
+    assert records[1]["rows"]["train"] == records[0]["rows"]["train"] + 1
+    assert records[1]["labels"] == [*records[0]["labels"], *hashes_of([own])]
+    assert records[1]["gold"] == hashes_of([data_path("gold", row["file"]) for row in records[1]["gold"]])
+
+
 def test_the_same_compile_pays_for_no_call_twice_and_finds_the_same(compiler: Open, tmp_path: Path) -> None:
     files = []
     engine = CountingEngine()
@@ -127,10 +169,10 @@ def test_a_compile_is_tracked_and_its_champion_is_what_runs_use(
 def test_what_a_strategy_lacks_is_said_before_any_call(compiler: Open, tmp_path: Path) -> None:
     engine = CountingEngine()
     with compiler(engine) as opened:
-        for step, name, lack in (("compress", "labeled", "no example outputs"), ("answer", "mipro", "--teacher")):
+        for step, name, lack in (("reasoning", "labeled", "no example outputs"), ("answer", "mipro", "--teacher")):
             with pytest.raises(StrategyError, match=lack):
                 opened.compile(step, name, Wish(tmp_path), Told())
-        assert opened.steps_of("labeled") == ["question", "rewrite", "answer", "chunk", "judge"]
+        assert opened.steps_of("labeled") == [step for step in COMPILABLE if step not in ("reasoning", "sound")]
         assert opened.steps_of("reanchor") == ["chunk", "judge"]
     assert engine.calls == 0
 

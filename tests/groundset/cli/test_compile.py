@@ -158,7 +158,7 @@ def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatc
         (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--optimizer mipro needs a second model"),
         (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),
         (("judge", "--optimizer", "fit-ensemble"), "--optimizer fit-ensemble compiles for a language model"),
-        (("compress", "--optimizer", "knn", "--lm", "tiny"), "the labels hold no example outputs for compress"),
+        (("reasoning", "--optimizer", "knn", "--lm", "tiny"), "the labels hold no example outputs for reasoning"),
     ],
 )
 def test_what_a_strategy_lacks_is_said_in_one_line(run, scripted, tmp_path, options, message):

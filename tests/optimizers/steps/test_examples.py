@@ -1,29 +1,53 @@
-"""What the shipped labels give each step to be compiled on."""
+"""What the shipped labels and gold rows give each step to be compiled on."""
+
+from typing import Any
 
 import pytest
 
-from groundset.compiling.labels import label_files
+from groundset.compiling.labels import gold_files, label_files
 from groundset.runtime.parser import load_parser
+from optimizers.gold import read_gold
+from optimizers.gold_rows import CompressGold, GoldRow, QuestionGold, RewriteGold
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import NOT_STATED
-from optimizers.steps.examples import Examples, examples_of
+from optimizers.steps.examples import Examples, examples_of, passages_of, source_of
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
+from programs.text import plain, tokens
+from programs.types import Focus
 
 SPLITS = ("train", "dev", "test")
+FACT = "The tide mill of Orsle stood still in 1712 because the sluice had rotted."
+ASKED = "Why was the tide mill of Orsle still in 1712?"
+PLACE: dict[str, Any] = {"document": "tide-mill", "chunk": "tide-mill-00", "language": "en", "split": "train"}
+
+
+def asked_about_the_mill(name: str, **more: Any) -> QuestionGold:
+    told = {"topic": "Orsle > Orsle", "before": "", "fact": FACT, "answer": "because the sluice had rotted"}
+    return QuestionGold.model_validate(
+        {**PLACE, **told, "step": "question", "id": name, "question": ASKED, "kind": "why", **more}
+    )
+
+
+def made_of(step: str, gold: list[GoldRow], texts: dict[str, str] | None = None) -> Examples:
+    return examples_of(COMPILABLE[step], source_of([], [], gold, texts or {}, Languages(LANGUAGES)))
 
 
 @pytest.fixture(scope="module")
 def examples() -> dict[str, Examples]:
     files = label_files(())
-    chunks, questions = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files)
-    parsed, unparsed = Languages(LANGUAGES, load_parser("en-core-web-sm")), Languages(LANGUAGES)
+    every = [*files, *gold_files()]
+    texts = {label.id: label.text for label in read_labels(ChunkLabel, every)}
+    rows = read_labels(ChunkLabel, files), read_labels(QuestionLabel, files), read_gold(GoldRow, every), texts
+    parsed = source_of(*rows, Languages(LANGUAGES, load_parser("en-core-web-sm")))
+    unparsed = source_of(*rows, Languages(LANGUAGES))
     # Descriptions of names and openings need a parser; the other steps are quicker without.
-    languages = {"reasoning": parsed, "question": parsed}
+    sources = {"reasoning": parsed, "question": parsed}
     return {
-        step: examples_of(row, chunks, questions, languages.get(step, unparsed), seed=3)
+        step: examples_of(row, sources.get(step, unparsed), seed=3)
         for step, row in COMPILABLE.items()
+        if not row.step.taught
     }
 
 
@@ -32,7 +56,8 @@ def test_every_step_has_examples_in_each_split_and_keeps_documents_apart(example
         for split in SPLITS:
             assert found.inputs[split], step
             assert {row.split for row in found.inputs[split]} == {split}
-        passages = [{row.passage for row in found.inputs[split]} for split in SPLITS]
+            assert {row.split for row in found.demos[split]} <= {split}
+        passages = [{row.passage for row in (*found.inputs[split], *found.demos[split])} for split in SPLITS]
         assert not passages[0] & passages[2], step
         assert not passages[1] & passages[2], step
 
@@ -56,7 +81,7 @@ def test_demos_have_the_outputs_that_inputs_lack(examples: dict[str, Examples]) 
         assert demo.answer in demo.fact
         assert demo.question.startswith(demo.opening)
     assert "question" not in examples["question"].inputs["train"][0]
-    assert examples["compress"].demos["train"] == []
+    assert [step for step, found in examples.items() if not found.demos["train"]] == ["reasoning"]
 
 
 def test_no_question_is_compiled_on_that_its_opening_asks_already(examples: dict[str, Examples]) -> None:
@@ -70,8 +95,69 @@ def test_no_question_is_compiled_on_that_its_opening_asks_already(examples: dict
     assert len(examples["question"].inputs["dev"]) >= 100
 
 
-def test_a_refused_question_is_mended_towards_a_good_one_on_the_same_passage(examples: dict[str, Examples]) -> None:
-    for demo in examples["rewrite"].demos["train"][:20]:
+def test_a_refused_question_is_mended_into_one_that_shares_its_words(examples: dict[str, Examples]) -> None:
+    demos = examples["rewrite"].demos["train"]
+    assert len(demos) > 100
+    for demo in demos:
         assert demo.better_question != demo.question
-        assert demo.feedback
-        assert demo.answer in demo.passage
+        assert set(tokens(demo.better_question)) & set(tokens(demo.question)), demo.id
+        assert demo.focus == Focus(sentence=demo.fact, answer=demo.answer)
+        assert demo.fact in " ".join(demo.passage.split())
+
+
+@pytest.mark.parametrize("step", ["question", "answer"])
+def test_labels_and_gold_ask_nothing_twice(examples: dict[str, Examples], step: str) -> None:
+    for split in SPLITS:
+        demos = examples[step].demos[split]
+        assert len({(demo.document, demo.question) for demo in demos}) == len(demos)
+    assert {demo.language for demo in examples[step].demos["train"]} >= {"en", "de", "fr", "es"}
+
+
+def test_conditions_stand_in_the_sentence_and_are_kept(examples: dict[str, Examples]) -> None:
+    found = examples["conditional"]
+    assert len(found.inputs["dev"]) >= 24
+    assert all(set(tokens(row.condition)) <= set(tokens(row.passage)) for row in found.inputs["dev"])
+    for demo in found.demos["train"]:
+        kept = set(LANGUAGES[demo.language].content_words(demo.conditional_question))
+        assert set(LANGUAGES[demo.language].content_words(f"{demo.question} {demo.condition}")) <= kept
+
+
+def test_a_gold_question_is_shown_as_a_run_asks() -> None:
+    rows: list[GoldRow] = [asked_about_the_mill(str(n), document=f"mill-{n}") for n in range(40)]
+    rows.append(asked_about_the_mill("again", document="mill-0"))
+    rows.append(asked_about_the_mill("yes", kind="yes_no", reply="yes", question="Did it stand still?"))
+    rows.append(asked_about_the_mill("far", question="What stopped the monks' machine from grinding corn?"))
+    text = f"## Orsle\n\nIt was built by monks. *{FACT}*"
+    demos = made_of("question", rows, {"tide-mill-00": text}).demos["train"]
+    assert len(demos) == 40
+    assert {demo.opening for demo in demos} == {"", "Why was"}
+    for demo in demos:
+        assert set(demo.inputs().keys()) == {"topic", "fact", "answer", "opening"}
+        assert (demo.topic, demo.passage, demo.language) == ("Orsle", plain(text), "en")
+        assert demo.focus == Focus(sentence=FACT, answer="because the sluice had rotted")
+
+
+def test_a_row_of_an_unknown_chunk_has_its_fact_for_a_passage_or_is_left_out() -> None:
+    short = {"question": f"For what reason was it that one {ASKED}", "short_question": "Why did the mill stand still?"}
+    compress = CompressGold.model_validate({**PLACE, **short, "step": "compress", "id": "c"})
+    rows: list[GoldRow] = [asked_about_the_mill("q"), compress]
+    assert [demo.passage for demo in made_of("question", rows).demos["train"]] == [FACT]
+    assert made_of("compress", rows).demos["train"] == []
+    assert passages_of(source_of([], [], rows, {}, Languages(LANGUAGES))) == [FACT]
+    assert [demo.passage for demo in made_of("compress", rows, {"tide-mill-00": "Mill."}).demos["train"]] == ["Mill."]
+
+
+def test_gold_rows_of_other_steps_make_no_examples() -> None:
+    rewrite = RewriteGold.model_validate(
+        {
+            **asked_about_the_mill("r").model_dump(exclude={"reply", "question"}),
+            "step": "rewrite",
+            "question": "Why did it stand still?",
+            "feedback": "Name the mill.",
+            "better_question": ASKED,
+            "kind": "vague",
+        }
+    )
+    for step in COMPILABLE.keys() - {"rewrite"}:
+        assert made_of(step, [rewrite]) == made_of(step, []), step
+    assert len(made_of("rewrite", [rewrite]).inputs["train"]) == 1

@@ -51,6 +51,11 @@ class Task:
     encode: Encode
 
     @property
+    def written_for(self) -> Sequence[dspy.Example]:
+        """Return the train examples that the model writes demos for: those with outputs where there are enough."""
+        return self.demos if len(self.demos) >= DEMOS else self.train
+
+    @property
     def rounds(self) -> int:
         """Return how many candidates the budget can compare on dev, at least one."""
         return max(1, self.budget // max(1, len(self.dev)))

@@ -14,7 +14,7 @@ def run(task: Task) -> None:
         auto=None,
         num_candidates=max(2, min(6, task.rounds)),
         max_bootstrapped_demos=BOOTSTRAPPED,
-        max_labeled_demos=DEMOS if task.demos else 0,
+        max_labeled_demos=DEMOS if task.written_for is task.demos else 0,
         metric_threshold=GOOD_ENOUGH,
         num_threads=1,
         max_errors=1,
@@ -22,7 +22,7 @@ def run(task: Task) -> None:
     )
     optimizer.compile(
         task.student,
-        trainset=list(task.demos or task.train),
+        trainset=list(task.written_for),
         valset=list(task.dev),
         num_trials=max(2, task.rounds),
         minibatch=False,

@@ -15,7 +15,7 @@ def run(task: Task) -> None:
     The step as it was writes the demos of all candidates, so that each is written once; at most a quarter of the
     budget waits for good ones.
     """
-    rows = list(task.demos or task.train)
+    rows = list(task.written_for)
     random.Random(task.seed).shuffle(rows)
     rows = rows[: max(_FEWEST, task.budget // (4 * task.compiling.calls_for_one))]
     writer = task.copy()
@@ -25,7 +25,7 @@ def run(task: Task) -> None:
         teacher_settings={"lm": task.teacher} if task.teacher is not None else {},
         metric_threshold=GOOD_ENOUGH,
         max_bootstrapped_demos=BOOTSTRAPPED,
-        max_labeled_demos=DEMOS if task.demos else 0,
+        max_labeled_demos=DEMOS if task.written_for is task.demos else 0,
         num_candidate_programs=task.rounds,
         num_threads=1,
         max_errors=1,

@@ -344,6 +344,14 @@ def test_steps_without_labelled_outputs_take_no_demos(compile_with: Compile) -> 
         compile_with("labeled", WishfulEngine("-"), examples=examples)
 
 
+def test_demos_are_written_for_other_rows_where_few_have_outputs(compile_with: Compile) -> None:
+    few = answers()
+    examples = few._replace(demos={**few.demos, "train": few.demos["train"][:2]})
+    compiled = compile_with("random-search", WishfulEngine("Who built mill"), examples=examples)
+    assert compiled.measures["after"]["dev"].value == 0.0, "none of these is shown as it stands"
+    assert compile_with("random-search", WishfulEngine("Who built mill")).measures["after"]["dev"].value == 1.0
+
+
 @pytest.mark.parametrize("place", ["demos", "inputs"])
 def test_a_test_row_in_the_training_set_is_refused(compile_with: Compile, place: str) -> None:
     examples = answers()

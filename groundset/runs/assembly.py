@@ -1,5 +1,6 @@
 """What a run is made with, put together: its chunks as they were read, the tools of its recipe, agenda and engine."""
 
+from dataclasses import replace
 from typing import Protocol
 
 from groundset.compiled import Compiled
@@ -16,9 +17,11 @@ from groundset.runs.schedule import Schedule
 from groundset.runs.stop import Stop
 from groundset.runs.store import RunStore
 from programs.critics import MODEL_FREE, open_critics
+from programs.critics.logprobs import LogprobCritic
 from programs.critics.remembering import RememberingEncoder
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
+from programs.steps import STEPS
 from programs.steps.demos import read_demos
 from programs.tools import GENERATOR, Tools
 
@@ -82,7 +85,11 @@ def prepare_engine(
     store.set_meta("agenda", dict(agenda.counts))
     shares = recipe.shares(size, config.options)
     model = models.language_model
-    program = recipe.program(tools.with_models({GENERATOR: model.lm}), config.options)
+    taught = {
+        step: LogprobCritic(model.lm, adapter) for step, adapter in compiled.adapters.items() if STEPS[step].taught
+    }
+    tools = replace(tools.with_models({GENERATOR: model.lm}), critics={**critics, **taught})
+    program = recipe.program(tools, config.options)
     engine = RunEngine(
         store,
         Schedule(agenda, shares, config.seed),

@@ -1,4 +1,4 @@
-"""Compiling the step ``pair``: facts of good chunks, questions about them and the words that answer these."""
+"""Compiling the step ``pair``: facts of gold rows, questions about them and the words that answer these."""
 
 import random
 from typing import Any
@@ -6,38 +6,41 @@ from typing import Any
 import dspy
 
 from optimizers.gold_rows import QuestionGold
-from optimizers.labels import ChunkLabel, QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
-from optimizers.steps.examples import answered, example_row, good_chunks, topic_once
+from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.worth import meant_question_worth
 from programs.languages.table import Languages
 from programs.steps.pair import STEP, shown
 from programs.steps.question import tidy_question
 from programs.types import Focus
 
-_EACH = 2  # facts of a chunk
+_OF_A_KIND = 0.5  # of the rows that weights learn from name the kind, so that a run may ask for one
+# Share of a question's content words that must be shown. Taught with all rows, a model of half a billion weights wrote
+# 8 good questions to 51 hard English facts, with those of a share of 0.75 15 or 16 (docs/compilation.md).
+_NEAR = 0.6
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return labelled questions with the sentence that answers them, and facts of good chunks to try on."""
+    """Return the facts of gold rows with question and answer, to be shown and to try on."""
+    rows = []
+    for row, passage in of_gold(source, QuestionGold):
+        if (asked := _shown(row, source.languages)) is not None:
+            focus = Focus(sentence=row.fact, answer=row.answer)
+            rows.append(example_row(row, passage, asked, focus=focus, answer=row.answer, question=row.question))
+    return rows, rows
 
-    def asked(label: ChunkLabel | QuestionLabel, passage: str, focus: Focus) -> dict[str, str]:
-        sentences = source.languages.of(passage).sentences(passage)
-        before = sentences[: sentences.index(focus.sentence)] if focus.sentence in sentences else []
-        return shown(label.topic, before, focus.sentence)
 
-    demos = [
-        example_row(
-            label, passage, asked(label, passage, focus), focus=focus, answer=focus.answer, question=label.question
-        )
-        for label, passage, focus in answered(source)
-    ]
-    inputs = [
-        example_row(label, passage, asked(label, passage, focus), focus=focus, number=number)
-        for label, passage, foci in good_chunks(source)
-        for number, focus in enumerate(list({each.sentence: each for each in reversed(foci)}.values())[-_EACH:])
-    ]
-    return demos, inputs
+def _shown(row: QuestionGold, languages: Languages) -> dict[str, str] | None:
+    """Return what a run would show of a gold row; None for one that nobody should learn from.
+
+    Whether something is so or not is never asked: its answer is no part of the passage. Questions that go far from
+    the words shown are left out.
+    """
+    words_of = languages[row.language].content_words
+    asked, given = set(words_of(row.question)), set(words_of(f"{row.fact} {row.before} {row.topic}"))
+    if row.kind == "yes_no" or len(asked & given) < _NEAR * max(1, len(asked)):
+        return None
+    return shown(topic_once(row.topic), languages[row.language].sentences(row.before), row.fact)
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
@@ -62,24 +65,13 @@ INSTRUCTIONS = (
     ),
 )
 
-_OF_A_KIND = 0.5  # of the rows name the kind, so that a run may ask for one
-# Share of a question's content words that must be shown. Taught with all rows, a model of half a billion weights wrote
-# 8 good questions to 51 hard English facts, with those of this share 15 or 16 (docs/compilation.md).
-_NEAR = 0.6
-
 
 def taught(row: QuestionGold, languages: Languages, chance: random.Random) -> dict[str, str] | None:
-    """Return what a run would show of a gold row, half of them with the kind of question.
-
-    Whether something is so or not is never asked: its answer is no part of the passage. Questions that go far from
-    the words shown are left out.
-    """
-    words_of = languages[row.language].content_words
-    asked, given = set(words_of(row.question)), set(words_of(f"{row.fact} {row.before} {row.topic}"))
-    if row.kind == "yes_no" or len(asked & given) < _NEAR * max(1, len(asked)):
+    """Return what a run would show of a gold row, half of them with the kind of question."""
+    asked = _shown(row, languages)
+    if asked is None:
         return None
-    kind = row.kind.replace("_", " ") if chance.random() < _OF_A_KIND else ""
-    return shown(topic_once(row.topic), languages[row.language].sentences(row.before), row.fact) | {"kind": kind}
+    return asked | {"kind": row.kind.replace("_", " ") if chance.random() < _OF_A_KIND else ""}
 
 
 TEACHING = Teaching(("question",), only(QuestionGold), "Ask one question about the fact and give its answer.", taught)

@@ -6,7 +6,7 @@ import dspy
 
 from programs.focus import foci_of, open_foci
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
-from programs.steps.pair import shown
+from programs.stages.pair import Pair
 from programs.steps.question import seed_question
 from programs.tools import Tools
 from programs.trail import Trail
@@ -24,7 +24,7 @@ class Ask(dspy.Module):
         self.pairs = "pair" in tools.states
         self.keyphrases = tools.predictor("keyphrases")
         self.question = tools.predictor("question")
-        self.pair = tools.predictor("pair")
+        self.pair = Pair(tools)
         self.judging = judging
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:
@@ -53,27 +53,17 @@ class Ask(dspy.Module):
         """Ask for the answer of a focus."""
         asked = {"topic": trail.contexts[0].topic, "fact": focus.fact, "answer": focus.answer}
         written = self.tools.write("question", self.question, trail.language, **asked, opening=focus.opening)
-        return self._judged("question", trail, number, focus, written.question)
+        question = seed_question(written.question, focus, self.tools.languages[trail.language])
+        trail.say("question", number, {"question": question, **focus.model_dump()})
+        judged: Judged = self.judging(trail, number, focus, question)
+        return judged
 
     def _paired(self, trail: Trail, number: int, focus: Focus) -> Judged | None:
-        """Ask about an open focus; nothing where its sentence does not hold the answer that came with the question."""
-        context = trail.contexts[0]
-        sentences = self.tools.languages[trail.language].sentences(context.passage)
-        asked = shown(context.topic, sentences[: sentences.index(focus.sentence)], focus.fact)
-        written = self.tools.write("pair", self.pair, trail.language, **asked)
-        answer = written.answer.rstrip(".")
-        if not answer or answer not in focus.sentence:
-            trail.say("pair", number, {"question": written.question, "answer": written.answer}, good=False)
-            trail.refuse(
-                "pair", f"the sentence does not hold the answer: {written.answer!r}", question=written.question
-            )
+        """Ask about an open focus; nothing where no question and answer could be had."""
+        paired = self.pair(trail, number, focus)
+        if paired is None:
             return None
-        return self._judged("pair", trail, number, focus.model_copy(update={"answer": answer}), written.question)
-
-    def _judged(self, step: str, trail: Trail, number: int, focus: Focus, written: str) -> Judged:
-        question = seed_question(written, focus, self.tools.languages[trail.language])
-        trail.say(step, number, {"question": question, **focus.model_dump()})
-        judged: Judged = self.judging(trail, number, focus, question)
+        judged: Judged = self.judging(trail, number, *paired)
         return judged
 
     def look_for_foci(self, trail: Trail, wanted: Callable[[Focus], bool]) -> tuple[tuple[Focus, ...], bool]:

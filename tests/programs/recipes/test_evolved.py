@@ -240,7 +240,7 @@ def test_every_step_is_a_bare_predictor_of_the_program(demos: Demos) -> None:
     program: Any = RECIPES["evolved"].program(tools_of(demos=demos), EvolvedOptions())
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {*WRITING.values()} - {"describe", "multi_context", "split"}  # the steps of `multi`
-    assert set(steps) == {"chunk", "judge", "same", "grounding", *writing}
+    assert set(steps) == {"chunk", "judge", "same", "grounding", "sound", *writing}
     assert all(steps[step].demos for step in writing)
 
 

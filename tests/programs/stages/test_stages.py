@@ -7,6 +7,7 @@ import dspy
 import pytest
 from scripted_program import (
     GOOD,
+    PAIR,
     TEXT,
     FixedRetriever,
     Script,
@@ -204,12 +205,51 @@ def test_a_taught_model_chooses_what_to_ask_of_a_sentence(demos: Demos, run: Run
     assert ask.look_for_foci(trail_on(FIRST, asked=foci), lambda focus: True) == ((), True)
 
 
-@pytest.mark.parametrize("written", ["Answer: 1 May\nQuestion: When?", "Question: When did it sink?", "", "Answer:"])
-def test_an_answer_that_the_sentence_does_not_hold_is_refused(demos: Demos, run: Run, written: str) -> None:
-    ask, trail = taught(demos), trail_on(FIRST)
-    found, _ = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": written})
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        ("Answer: 1 May\nQuestion: When did it sink?", "the sentence does not hold the answer: '1 May'"),
+        ("Question: When did it sink?", "the sentence does not hold the answer: ''"),
+        ("", "the sentence does not hold the answer: ''"),
+        (f"Answer: {STRUCK.sentence}\nQuestion: What did it do?", "the answer is the whole sentence"),
+        ("Answer: the Grey Widow\nQuestion: Who is the Grey Widow?", "it gives its answer away: 'the Grey Widow'"),
+        (
+            "Answer: the Grey Widow\nQuestion: When did it sink?",
+            "it asks for another kind of thing than 'the Grey Widow'",
+        ),
+    ],
+)
+def test_a_pair_whose_words_tell_that_it_is_bad_is_drawn_again(
+    demos: Demos, run: Run, written: str, reason: str
+) -> None:
+    ask, trail = taught(demos), trail_on(FIRST, seed=7)
+    found, engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": written})
     assert found == []
-    assert [step for step, _ in rejects(trail)] == ["pair"]
+    assert rejects(trail) == [("pair", reason)] * 3
+    assert [request.config.seed for request in engine.requests] == [None, 8, 9]
+
+
+def test_a_later_draw_may_be_good(demos: Demos, run: Run) -> None:
+    ask, trail = taught(demos), trail_on(FIRST)
+    (found,), engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": ["", PAIR]})
+    assert found.question == GOOD
+    assert engine.steps == ["pair", "pair"]
+
+
+def test_a_pair_that_is_not_sound_is_drawn_again(demos: Demos, run: Run) -> None:
+    wrong = PAIR.replace(GOOD, "On what date was the Henn Lady built?")
+    critic = ScriptedCritic(lambda name, inputs: "built" in inputs["question"])
+    ask, trail = taught(demos, critics={"judge": ScriptedCritic(), "sound": critic}), trail_on(FIRST)
+    (found,), engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": [wrong, PAIR]})
+    assert (found.question, engine.steps) == (GOOD, ["pair", "pair"])
+    assert rejects(trail) == [("sound", "question and answer are not sound")]
+    assert critic.asked[0] == {
+        "topic": "Henn ferry",
+        "before": TEXT[: TEXT.index("On 22")].strip(),
+        "fact": STRUCK.sentence,
+        "question": "On what date was the Henn Lady built?",
+        "answer": "22 February 2009",
+    }
 
 
 def test_what_a_taught_model_asked_badly_is_not_mended(demos: Demos, run: Run) -> None:

@@ -1,0 +1,115 @@
+"""Gold rows as chats: what a model learns from is what a run asks it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import dspy
+import pytest
+
+from groundset.runtime.adapter import PlainTextAdapter
+from optimizers.finetuning.turns import turns_of
+from optimizers.gold_rows import AnswerGold, GoldRow, QuestionGold
+from optimizers.labels import Label, QuestionLabel
+from optimizers.steps import COMPILABLE
+from programs.critics.logprobs import LogprobCritic
+from programs.deciding import decide
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
+
+FACT = "Because the sluice had rotted, the tide mill of Orsle stood still in 1712."
+PLACE: dict[str, Any] = {
+    "document": "tide-mill", "chunk": "tide-mill-01", "language": "en", "split": "train",
+    "topic": "Orsle > Orsle > Mills",
+}  # fmt: skip
+GOOD = QuestionGold(
+    **PLACE,
+    step="question",
+    id="tide-mill-question-1",
+    before="The mill was built in 1631. It ground barley.",
+    fact=FACT,
+    answer="the sluice had rotted",
+    question="Why did the tide mill of Orsle stand still in 1712?",
+    kind="why",
+)
+FAR = GOOD.model_copy(update={"id": "far", "question": "Which calamity befell Zeeland's grain industry?"})
+YES_NO = GOOD.model_copy(update={"id": "yes-no", "kind": "yes_no", "reply": "Yes."})
+TWIN = QuestionLabel(
+    **PLACE,
+    id="tide-mill-question-1-twin",
+    passage=FACT,
+    question="Why did it stand still in 1712?",
+    label="bad",
+    reason="vague",
+    explanation="It names no mill.",
+)
+ANSWER = AnswerGold(
+    **PLACE,
+    step="answer",
+    id="tide-mill-answer-1",
+    passage=FACT,
+    question=GOOD.question,
+    answer=GOOD.answer,
+    kind="words",
+)
+
+
+@pytest.fixture
+def languages() -> Languages:
+    return Languages(LANGUAGES)
+
+
+def taught(step: str, *rows: Label | GoldRow, languages: Languages, seed: int = 0) -> list[Any]:
+    teaching = COMPILABLE[step].teaching
+    assert teaching is not None
+    return turns_of(step, teaching.rows(rows), "train", PlainTextAdapter(), languages, seed)
+
+
+def test_a_pair_is_shown_what_is_said_before_and_writes_answer_and_question(languages: Languages) -> None:
+    [turn] = taught("pair", GOOD, FAR, YES_NO, ANSWER, TWIN, languages=languages)
+    asked = turn.messages[-1]["content"].split("\n")
+    assert asked[:3] == ["Topic: Orsle > Mills", f"Before: {GOOD.before}", f"Fact: {FACT}"]
+    assert turn.completion == f"Answer: {GOOD.answer}\nQuestion: {GOOD.question}"
+    assert (turn.language, turn.document, turn.name) == ("en", "tide-mill", GOOD.id)
+
+
+def test_half_of_the_pairs_name_their_kind_and_the_seed_says_which(languages: Languages) -> None:
+    rows = [GOOD.model_copy(update={"id": f"row-{number}"}) for number in range(200)]
+    turns = taught("pair", *rows, languages=languages)
+    kinds = ["Kind: why" in turn.messages[-1]["content"] for turn in turns]
+    assert 70 < sum(kinds) < 130
+    assert turns == taught("pair", *rows, languages=languages)
+    assert turns != taught("pair", *rows, languages=languages, seed=1)
+
+
+def test_an_answer_is_read_from_its_passage(languages: Languages) -> None:
+    [turn] = taught("answer", ANSWER, GOOD, languages=languages)
+    assert turn.messages[-1]["content"] == f"Topic: Orsle > Mills\nPassage: {FACT}\nQuestion: {GOOD.question}"
+    assert turn.completion == GOOD.answer
+
+
+def test_what_is_sound_is_learned_from_a_question_and_its_spoilt_twin(languages: Languages) -> None:
+    turns = taught("sound", GOOD, TWIN, FAR, YES_NO, languages=languages)
+    assert [(turn.name, turn.completion) for turn in turns] == [(GOOD.id, "yes"), (TWIN.id, "no")]
+
+
+@pytest.mark.parametrize("question", [GOOD.question, TWIN.question])
+def test_a_decision_is_learned_from_the_chat_that_a_critic_asks(question: str, languages: Languages) -> None:
+    turn = next(each for each in taught("sound", GOOD, TWIN, languages=languages) if question in str(each.messages))
+    requests: list[Any] = []
+
+    class Listening:
+        model = "local/x"
+
+        def __call__(self, request: Any) -> Any:
+            requests.append(request)
+            return SimpleNamespace(logprobs=())
+
+    compiling = COMPILABLE["sound"]
+    assert compiling.teaching is not None
+    signature = compiling.step.signature.with_instructions(compiling.teaching.instructions)
+    inputs = {"topic": "Orsle > Mills", "before": GOOD.before, "fact": FACT, "question": question}
+    decide(dspy.Predict(signature), LogprobCritic(Listening(), "weights"), **inputs, answer=GOOD.answer)
+    [request] = requests
+    said = [{"role": message.role, "content": message.text} for message in request.messages]
+    assert [{"role": "system", "content": request.system}, *said] == turn.messages
+    assert request.config.extensions == {"adapter": "weights"}

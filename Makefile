@@ -62,7 +62,7 @@ bench-critics: install ## Measure the critics on the test rows of data/labels/, 
 	$(BIN)/python benchmarks/critics.py
 	$(BIN)/python benchmarks/heads.py
 
-bench-compile: install ## Compile the step answer of MODEL with labeled and print what it gains; under 15 minutes
+bench-compile: install ## Compile the step answer of MODEL with labeled and print what it gains
 	$(BIN)/python benchmarks/compiles.py --lm $(MODEL)
 
 bench: install ## Print the figures of benchmarks/README.md

@@ -20,13 +20,15 @@ from groundset.tracking.compile_runs import CompileRuns
 from groundset.tracking.compiles import CompileStore
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.training import Trainer
+from optimizers.gold import GOLD
 from optimizers.steps import COMPILABLE
 from programs.errors import InputError, StateError, StrategyError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 
 MODEL = "smollm2-135m"
-OPTIONS = TrainingOptions(epochs=2, batch=2, rate=5e-3, rank=4, alpha=8, layers=0.2)
+STEPS = ("pair", "answer", "sound")
+OPTIONS = TrainingOptions(epochs=2, batch=2, rate=3e-3, rank=4, alpha=8, layers=0.2)
 AGREEMENT = 0.3  # nats; llama.cpp rounds activations to eight bits, torch here to bfloat16
 
 pytestmark = pytest.mark.model
@@ -53,16 +55,28 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     shutil.copytree(data_path("demos"), folder / "demos")
     (folder / "gold").mkdir()
-    for step, kind in (("pair", "question"), ("answer", "answer")):
-        teaching, languages = COMPILABLE[step].teaching, Languages(LANGUAGES)
+    twins = {row["id"]: row for row in _rows_of("twins")}
+    languages = Languages(LANGUAGES)
+    for kind, step in (("question", "pair"), ("answer", "answer")):
+        teaching = COMPILABLE[step].teaching
         assert teaching is not None
-        rows = [json.loads(line) for line in data_path("gold", f"{kind}.jsonl").read_text("utf-8").splitlines()]
-        asked = [row for row in rows if row["language"] == "en"
-                 and teaching.inputs(teaching.rows.model_validate(row), languages, random.Random(0))]  # fmt: skip
-        kept = [row for split, count in (("train", 6), ("dev", 2), ("test", 2)) for row in
+        rows = [row for row in _rows_of(kind) if row["language"] == "en"]
+        rows = [row for row in rows if kind == "answer" or f"{row['id']}-twin" in twins]
+        asked = [row for row in rows if teaching.inputs(GOLD[kind].model_validate(row), languages, random.Random(0))]
+        kept = [row for split, count in (("train", 3), ("dev", 2), ("test", 2)) for row in
                 [each for each in asked if each["split"] == split][:count]]  # fmt: skip
-        (folder / "gold" / f"{kind}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in kept), "utf-8")
+        _write(folder / "gold" / f"{kind}.jsonl", kept)
+        if kind == "question":
+            _write(folder / "gold" / "twins.jsonl", [twins[f"{row['id']}-twin"] for row in kept])
     return folder
+
+
+def _rows_of(kind: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in data_path("gold", f"{kind}.jsonl").read_text("utf-8").splitlines()]
+
+
+def _write(file: Path, rows: list[dict[str, Any]]) -> None:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +85,8 @@ def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory)
     out, ear = tmp_path_factory.mktemp("out"), Ear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finetuning, "data_path", lambda *names: data.joinpath(*names))
-        made = compile_adapter(["pair", "answer"], MODEL, [], options=OPTIONS, out=out, listener=ear)
-    assert [file for _, file in made] == [out / MODEL / f"{step}.json" for step in ("pair", "answer")]
+        made = compile_adapter(STEPS, MODEL, [], options=OPTIONS, out=out, listener=ear)
+    assert [file for _, file in made] == [out / MODEL / f"{step}.json" for step in STEPS]
     return [report for report, _ in made], out, ear
 
 
@@ -83,21 +97,21 @@ def users(sha256: str | None = None) -> Users:
 def test_what_was_trained_is_written_measured_and_tracked(
     trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (report, other), out, ear = trained
+    (report, *others), out, ear = trained
     assert ear.batches == 12
-    assert "pair-answer: 12 batches" in ear.said
-    assert report.state.adapter == other.state.adapter
+    assert "pair-answer-sound: 12 batches" in ear.said
+    assert {other.state.adapter for other in others} == {report.state.adapter}
     losses = [loss for _, loss in report.curves["loss"]]
     assert losses[-1] < losses[0]
     assert len(report.curves["dev_loss"]) == 2
     assert {(row["split"], row["document"] != "") for row in report.rows} == {("dev", True), ("test", True)}
-    assert report.state.record["rows"] == {"train": 6, "dev": 2, "test": 2}
-    assert report.files == [out / MODEL / "pair-answer.gguf"]
+    assert report.state.record["rows"] == {"train": 3, "dev": 2, "test": 2}
+    assert report.files == [out / MODEL / "pair-answer-sound.gguf"]
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.chdir(tmp_path)
     store = CompileStore.open()
     with CompileRuns(lambda: store, pytest.fail) as runs:
-        runs.start("question", MODEL, "finetune", {})
+        runs.start("pair", MODEL, "finetune", {})
         run = runs.finish(report)
     [entry] = store.experiments()
     assert (entry.run_id, entry.optimizer, entry.step) == (run, "finetune", "pair")
@@ -108,7 +122,7 @@ def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], smo
     compiled = load_compiled(str(out), users())
     [name] = set(compiled.adapters.values())
     trainer = Trainer(smollm2, OPTIONS)
-    trainer.load(out / MODEL / "pair-answer.training")
+    trainer.load(out / MODEL / "pair-answer-sound.training")
     turns = [Turn([{"role": "system", "content": "Ask."}, {"role": "user", "content": text}], "Who?") for text in
              ("Fact: The ferry sank in 1931.", "Fact: Ada Bell built the mill.", "Answer: a red lamp")]  # fmt: skip
     with open_lm(MODEL, adapters=compiled.files) as model, open_lm(MODEL) as plain:
@@ -155,12 +169,12 @@ def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Pa
 def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
     _, out, _ = trained
     shutil.copytree(out, tmp_path / "copy", ignore=shutil.ignore_patterns("*.training"))
-    file = tmp_path / "copy" / MODEL / "pair-answer.gguf"
+    file = tmp_path / "copy" / MODEL / "pair-answer-sound.gguf"
     file.write_bytes(file.read_bytes()[:-1] + b"x")
-    with pytest.raises(StateError, match=r"pair-answer\.gguf: not the file that was trained"):
+    with pytest.raises(StateError, match=r"pair-answer-sound\.gguf: not the file that was trained"):
         load_compiled(str(tmp_path / "copy"), users())
     file.unlink()
-    with pytest.raises(StateError, match=r"pair-answer\.gguf: missing"):
+    with pytest.raises(StateError, match=r"pair-answer-sound\.gguf: missing"):
         load_compiled(str(tmp_path / "copy"), users())
     with pytest.raises(InputError, match="other weights of --lm"):
         load_compiled(str(tmp_path / "copy"), users("0" * 64))

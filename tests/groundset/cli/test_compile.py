@@ -145,7 +145,7 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
 def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatch):
     scripted(TimidEngine())
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    assert run("compile", "compress", "--optimizer", "knn", "--lm", "tiny", "--out", tmp_path / "out").status == 2
+    assert run("compile", "reasoning", "--optimizer", "knn", "--lm", "tiny", "--out", tmp_path / "out").status == 2
     assert list(tmp_path.iterdir()) == []
 
 

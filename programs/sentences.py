@@ -10,13 +10,22 @@ _KEPT = 256  # texts; every measurement of a passage looks at its sentences
 
 
 @lru_cache(_KEPT)
-def sentences(text: str, segmenter: str) -> tuple[str, ...]:
-    """Return the sentences of a text, without line breaks, by the rules of the language with this code."""
+def sentences(text: str, segmenter: str, unfinished: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the sentences of a text, without line breaks, by the rules of the language with this code.
+
+    What ``unfinished`` is found in goes on in the piece after it, though the rules end it there.
+    """
     found: list[str] = []
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*•|#>]|\d{1,3}[.)]\s))", text):
         for piece in _paragraphs(block):
             found.extend(" ".join(sentence.split()) for sentence in segment(segmenter, piece))
-    return tuple(sentence for sentence in found if sentence)
+    whole: list[str] = []
+    for sentence in filter(None, found):
+        if whole and unfinished.search(whole[-1]):
+            whole[-1] += sentence if sentence.startswith("-") else f" {sentence}"
+        else:
+            whole.append(sentence)
+    return tuple(whole)
 
 
 def _paragraphs(block: str) -> list[str]:

@@ -123,13 +123,7 @@ class Words:
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of a text, without line breaks."""
-        found: list[str] = []
-        for sentence in sentences(text, self.segmenter or self.code):
-            if found and self.unfinished.search(found[-1]):
-                found[-1] += sentence if sentence.startswith("-") else f" {sentence}"
-            else:
-                found.append(sentence)
-        return found
+        return list(sentences(text, self.segmenter or self.code, self.unfinished))
 
     def stem(self, token: str) -> str:
         """Return the stem of a token without a possessive ending."""

@@ -14,7 +14,7 @@ from groundset.compiled import Users, load_compiled
 from groundset.compiling import finetuning
 from groundset.compiling.finetuning import compile_adapter
 from groundset.data_files import data_path
-from groundset.models.specs import parse_spec
+from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import open_lm
 from groundset.tracking.compile_runs import CompileRuns
 from groundset.tracking.compiles import CompileStore
@@ -91,7 +91,9 @@ def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 def users(sha256: str | None = None) -> Users:
-    return Users("lm", None, MODEL, sha256 or parse_spec(MODEL).sha256)  # type: ignore[union-attr]
+    spec = parse_spec(MODEL)
+    assert isinstance(spec, LocalSpec)
+    return Users("lm", None, MODEL, sha256 or spec.sha256)
 
 
 def test_what_was_trained_is_written_measured_and_tracked(

@@ -93,7 +93,7 @@ def prepare_engine(
     engine = RunEngine(
         store,
         Schedule(agenda, shares, config.seed),
-        Decider(shares, encoder.encode),
+        Decider(shares, recipe.limits(size, config.options), encoder.encode),
         Maker(program, model.lm, model.adapter),
         shown,
         stop,

@@ -23,22 +23,30 @@ class Decider:
     """Decides outcomes one after the other, in the order of their attempts.
 
     The drafts of an outcome are looked at in their order, and the first that nothing is wrong with is taken. Two steps
-    refuse here: ``duplicate``, and ``mix`` for a good question of an evolution of which there are enough. Once every
-    chunk has been drawn, a mix that has simple questions gives way to the size: evolutions may be more than these
-    documents and this model can give. What was good before that is put off until then, and no reject.
+    refuse here: ``duplicate``, and ``mix`` for a good question of an evolution or a kind of which there are enough.
+    Once every chunk has been drawn, a mix that has simple questions gives way to the size: evolutions and kinds may be
+    more than these documents and this model can give. What was good before that is put off until then, and no reject.
     """
 
-    def __init__(self, shares: Mapping[str, int], encode: Encode) -> None:
-        """Start with nothing accepted; ``shares`` says how many of each evolution are wanted."""
-        self._shares = shares
+    def __init__(self, shares: Mapping[str, int], limits: Mapping[str, int], encode: Encode) -> None:
+        """Start with nothing accepted.
+
+        Args:
+            shares: how many samples of each evolution are wanted.
+            limits: the most questions of a kind, for kinds that have a limit.
+            encode: texts to vectors, to find duplicates.
+        """
+        self._shares, self._limits = shares, limits
         self._gives_way = shares.get("simple", 0) > 0
         self._duplicates = Duplicates(encode)
         self.accepted: Counter[str] = Counter()
+        self._kinds: Counter[str] = Counter()
 
     def restore(self, samples: Iterable[tuple[Sample, Vectors]]) -> None:
         """Take up what an earlier process accepted."""
         for sample, vector in samples:
             self.accepted[sample.evolution] += 1
+            self._kinds[str(sample.metadata.get("kind"))] += 1
             self._duplicates.add(sample.question, vector)
 
     @property
@@ -54,11 +62,12 @@ class Decider:
             refusal = self._refusal(attempt, draft, vector)
             if refusal is None:
                 self.accepted[draft.evolution] += 1
+                self._kinds[str(draft.metadata.get("kind"))] += 1
                 self._duplicates.add(draft.question, vector)
                 verdict = Verdict(draft.evolution, outcome.exhausted, outcome.asked)
                 return Settlement(verdict, make_sample(attempt, draft), vector, tuple(rejects))
-            step, reason = refusal
-            if step == "mix" and self._gives_way:
+            step, reason, later = refusal
+            if later:
                 put_off = True
                 continue
             chunk_id = draft.contexts[0].chunk_id
@@ -66,14 +75,19 @@ class Decider:
             rejects.append(Reject(step=step, reason=reason, chunk_id=chunk_id, **told))
         return Settlement(Verdict(None, outcome.exhausted, outcome.asked, put_off), None, None, tuple(rejects))
 
-    def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str] | None:
-        gives_way = attempt.round > 0 and self._gives_way
-        if not gives_way and self.accepted[draft.evolution] >= self._shares.get(draft.evolution, 0):
-            return "mix", f"there are enough {draft.evolution} questions"
+    def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str, bool] | None:
+        """Return the step that refuses a draft, why, and whether it may be wanted later."""
+        first, kind = attempt.round == 0, str(draft.metadata.get("kind"))
+        enough = self.accepted[draft.evolution] >= self._shares.get(draft.evolution, 0)
+        if enough and (first or not self._gives_way):
+            return "mix", f"there are enough {draft.evolution} questions", self._gives_way
+        most = self._limits.get(kind)
+        if most is not None and self._kinds[kind] >= most and (first or not most):
+            return "mix", f"there are enough questions that ask for a {kind}", most > 0
         repeated = self._duplicates.find(draft.question, vector)
         if repeated is not None:
             question, similarity = repeated
-            return "duplicate", f"repeats an accepted question: {question!r} (similarity {similarity:.2f})"
+            return "duplicate", f"repeats an accepted question: {question!r} (similarity {similarity:.2f})", False
         return None
 
 

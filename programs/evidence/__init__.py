@@ -11,10 +11,12 @@ from programs.evidence.answer import (
     kind_agrees,
 )
 from programs.evidence.chunk import chunk_features, sentence_features
+from programs.evidence.kind import KINDS, kind_of
 from programs.evidence.question import lost_words, question_features
 from programs.evidence.shape import grams, shape, words_of
 
 __all__ = [
+    "KINDS",
     "agreement",
     "answer_features",
     "answers_agree",
@@ -22,6 +24,7 @@ __all__ = [
     "chunk_features",
     "grams",
     "kind_agrees",
+    "kind_of",
     "lost_words",
     "question_features",
     "sentence_features",

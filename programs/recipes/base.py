@@ -83,6 +83,7 @@ class Recipe:
         program: makes the program.
         shares: how many samples of each evolution are wanted of a size, the plainest first.
         agenda: what can be asked of a corpus for so many samples.
+        limits: how many samples of each kind of question a set of a size may have; none where nothing is said.
         size: how many samples are made where nobody says; one for each key of the agenda if it is not set.
         min_length: shorter chunks are dropped where nobody says otherwise, in characters.
     """
@@ -93,5 +94,6 @@ class Recipe:
     program: Callable[[Tools, Any], Program]
     shares: Callable[[int, Any], Mapping[str, int]]
     agenda: Callable[[Material, Any, int], Agenda]
+    limits: Callable[[int, Any], Mapping[str, int]] = lambda size, options: {}
     size: int | None = 20
     min_length: int = 200

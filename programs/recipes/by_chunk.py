@@ -1,8 +1,10 @@
 """The agenda of recipes that ask about one chunk at a time."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from programs.recipes.base import Past
+from programs.recipes.kinds import Mixing
 from programs.types import Context, Focus
 
 ROUNDS = 5
@@ -23,6 +25,7 @@ class ByChunk:
         *,
         size: int,
         only_easy: bool,
+        mixing: Mixing,
         once: bool = False,
         rounds: int = ROUNDS,
     ) -> None:
@@ -33,12 +36,16 @@ class ByChunk:
             kinds: the evolutions that are wanted, the plainest first: that one every chunk can give.
             size: foci of an attempt.
             only_easy: whether to ask only what syntax begins a question for, in languages whose syntax is read.
+            mixing: plans what chunks are asked for.
             once: whether a chunk that gave a sample is not drawn again.
             rounds: how often a chunk may be drawn.
         """
         usable = [context for context in contexts if context.score is None or context.score.verdict == "good"]
         self._contexts = {context.chunk.chunk_id: context for context in usable}
         self._kinds, self._size, self._only_easy, self._once = tuple(kinds), size, only_easy, once
+        self._mixing = mixing
+        for context in usable:
+            mixing.plan(context, self._easy(context, self._kinds[0]))
         self.keys = tuple(self._contexts)
         self.rounds = rounds
         self.counts: Mapping[str, int] = {
@@ -56,22 +63,26 @@ class ByChunk:
             return {}
         plain = self._kinds[0]
         asked_plainly = any(each.wanted == plain and not each.put_off for each in past)
-        if round_ == 1 and (given or asked_plainly):
+        if (round_ == 0 and self._mixing.waits(context)) or (round_ == 1 and (given or asked_plainly)):
             return {}
-        kinds = self._kinds if round_ == 0 or plain != "simple" else (plain,)
+        kinds = self._kinds if not past or plain != "simple" else (plain,)
         hard = not (self._only_easy and context.parsed)
         if hard and round_ >= _EASY_ROUNDS:
             return {kind: (context.model_copy(update={"foci": (), "grows": {}}),) for kind in kinds}
-        pages = {kind: self._left(context, kind, past)[: self._size] for kind in kinds}
-        return {
-            kind: (context.model_copy(update={"foci": tuple(page), "grows": {}}),)
-            for kind, page in pages.items()
-            if page
-        }
+        offers: dict[str, tuple[Context, ...]] = {}
+        for kind in kinds:
+            if turns := self._left(context, kind, past):
+                page = turns[0] if kind == "simple" and not past else list(chain(*turns))
+                offers[kind] = (context.model_copy(update={"foci": tuple(page[: self._size]), "grows": {}}),)
+        return offers
 
-    def _left(self, context: Context, kind: str, past: Sequence[Past]) -> list[Focus]:
-        """Return the easy foci that can carry a kind and were not asked about for it, nor gave a sample."""
+    def _easy(self, context: Context, kind: str) -> list[Focus]:
+        """Return the easy foci that can carry a kind."""
+        found = [context.foci[place] for place in context.grows.get(kind, ())]
+        return [focus for focus in found if focus.easy]
+
+    def _left(self, context: Context, kind: str, past: Sequence[Past]) -> list[list[Focus]]:
+        """Return the easy foci that can carry a kind and were not asked about for it, nor gave a sample, in turns."""
         done = [each for each in past if each.accepted or (each.wanted == kind and not each.put_off)]
         asked = [focus for each in done for focus in each.foci]
-        found = [context.foci[place] for place in context.grows.get(kind, ())]
-        return [focus for focus in found if focus.easy and focus not in asked]
+        return self._mixing.in_turn(context, [focus for focus in self._easy(context, kind) if focus not in asked])

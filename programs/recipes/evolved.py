@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, field_validator
 from programs.evolutions import EVOLUTIONS
 from programs.recipes.base import Agenda, Material, Options, Recipe
 from programs.recipes.by_chunk import ByChunk
+from programs.recipes.kinds import Kinds, Mixing, kinds_field, limits
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.contexts import Contexts
 from programs.stages.evolve import Evolve
@@ -37,6 +38,7 @@ class EvolvedOptions(Options):
         description="easy asks English text only what the syntax of a sentence begins a question for; all goes on to "
         "what is hard, where about one question in two is good.",
     )
+    kinds: Kinds = kinds_field()
     candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
     max_rank: int = Field(
         default=5, ge=0, description="A question must find its chunk at this rank or better, 0 only records it."
@@ -106,8 +108,13 @@ def _shares(size: int, options: EvolvedOptions) -> Mapping[str, int]:
 
 def _agenda(material: Material, options: EvolvedOptions, size: int) -> Agenda:
     kinds = [name for name, share in _shares(size, options).items() if share]
-    only_easy = options.ask == "easy"
-    return ByChunk(material.contexts, kinds, size=options.candidates, only_easy=only_easy)
+    return ByChunk(
+        material.contexts,
+        kinds,
+        size=options.candidates,
+        only_easy=options.ask == "easy",
+        mixing=Mixing(options.kinds, material.languages),
+    )
 
 
 RECIPE = Recipe(
@@ -117,4 +124,5 @@ RECIPE = Recipe(
     program=Evolved,
     shares=_shares,
     agenda=_agenda,
+    limits=lambda size, options: limits(size, options.kinds),
 )

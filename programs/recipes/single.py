@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from programs.recipes.base import Agenda, Material, Options, Recipe
 from programs.recipes.by_chunk import ByChunk
+from programs.recipes.kinds import Kinds, Mixing, kinds_field, limits
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
@@ -31,6 +32,7 @@ class SingleOptions(Options):
         description="easy asks English text only what the syntax of a sentence begins a question for; all goes on to "
         "what is hard, where about one question in two is good.",
     )
+    kinds: Kinds = kinds_field()
     candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
     max_rank: int = Field(
         default=5, ge=0, description="A question must find its chunk at this rank or better, 0 only records it."
@@ -81,7 +83,14 @@ def _agenda(material: Material, options: SingleOptions, size: int) -> Agenda:
     if options.splits:
         splits = split_documents([context.chunk.doc_id for context in contexts], options.splits)
         contexts = [context.model_copy(update={"split": splits[context.chunk.doc_id]}) for context in contexts]
-    return ByChunk(contexts, (SIMPLE,), size=options.candidates, only_easy=options.ask == "easy", once=True)
+    return ByChunk(
+        contexts,
+        (SIMPLE,),
+        size=options.candidates,
+        only_easy=options.ask == "easy",
+        mixing=Mixing(options.kinds, material.languages),
+        once=True,
+    )
 
 
 def split_documents(doc_ids: Sequence[str], shares: Mapping[str, float]) -> dict[str, str]:
@@ -107,4 +116,5 @@ RECIPE = Recipe(
     program=Single,
     shares=_shares,
     agenda=_agenda,
+    limits=lambda size, options: limits(size, options.kinds),
 )

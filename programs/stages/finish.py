@@ -2,6 +2,7 @@
 
 import dspy
 
+from programs.evidence import kind_of
 from programs.stages.answer import Answer
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.round_trip import RoundTrip
@@ -18,6 +19,7 @@ class Finish(dspy.Module):
         super().__init__()
         self.round_trip = RoundTrip(tools, judging, max_rank)
         self.answer = Answer(tools)
+        self.languages = tools.languages
 
     def forward(self, trail: Trail, judged: Judged, evolution: str) -> Draft | None:
         """Return the draft of a question, None if a check fails."""
@@ -37,5 +39,9 @@ class Finish(dspy.Module):
             retrieval=found.retrieval,
             probability=round(min(judged.decision.probability, supported), 4),
             trail=trail.of(judged.number),
-            metadata={"focus": judged.focus.sentence, "source_rank": judged.retrieval.rank},
+            metadata={
+                "focus": judged.focus.sentence,
+                "kind": kind_of(judged.question, judged.focus, self.languages[trail.language]),
+                "source_rank": judged.retrieval.rank,
+            },
         )

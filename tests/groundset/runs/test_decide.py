@@ -38,7 +38,7 @@ def decider() -> Decider:
         rows = rng.normal(size=(len(texts), 64)).astype(np.float32)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
-    return Decider({"simple": 1, "reasoning": 1, "conditional": 0}, encode)
+    return Decider({"simple": 1, "reasoning": 1, "conditional": 0}, {}, encode)
 
 
 def test_the_draft_comes_before_its_seed(decider):
@@ -71,7 +71,7 @@ def test_after_the_first_round_the_size_counts_for_more_than_the_mix(decider):
 
 
 def test_a_mix_without_simple_questions_never_gives_way(decider):
-    strict = Decider({"simple": 0, "reasoning": 1, "conditional": 0}, decider._duplicates._encode)
+    strict = Decider({"simple": 0, "reasoning": 1, "conditional": 0}, {}, decider._duplicates._encode)
     refused = strict.decide(ATTEMPT.model_copy(update={"round": 1}), Outcome(drafts=(draft("Seed?", "simple"),)))
     assert [reject.step for reject in refused.rejects] == ["mix"]
     assert not refused.verdict.put_off
@@ -97,3 +97,31 @@ def test_an_earlier_process_counts(decider):
     assert decider.accepted == {"reasoning": 1}
     again = decider.decide(ATTEMPT, Outcome(drafts=(draft("evolved", "simple"),)))
     assert [reject.step for reject in again.rejects] == ["duplicate"]
+
+
+def of_kind(text, kind):
+    return draft(text, "simple").model_copy(update={"metadata": {"kind": kind}})
+
+
+def test_no_kind_of_question_takes_more_than_its_limit_while_others_may_come(decider):
+    limited = Decider({"simple": 6}, {"time": 1, "person": 2, "place": 0}, decider._duplicates._encode)
+
+    def decided(text, kind, round_=0):
+        attempt = ATTEMPT.model_copy(update={"round": round_})
+        return limited.decide(attempt, Outcome(drafts=(of_kind(text, kind),)))
+
+    assert decided("When?", "time").sample is not None
+    later = decided("In which year?", "time")
+    assert (later.sample, later.rejects, later.verdict.put_off) == (None, (), True)
+    assert decided("Who?", "person").sample is not None
+    assert decided("In which year?", "time", round_=1).sample is not None, "all chunks were drawn"
+    unwanted = decided("Where?", "place", round_=1)
+    assert [reject.reason for reject in unwanted.rejects] == ["there are enough questions that ask for a place"]
+    assert not unwanted.verdict.put_off
+    assert decided("What?", "thing").sample is not None, "no limit was set"
+
+
+def test_kinds_of_an_earlier_process_count(decider):
+    limited = Decider({"simple": 6}, {"time": 1}, decider._duplicates._encode)
+    limited.restore([(make_sample(ATTEMPT, of_kind("When?", "time")), np.ones(64, dtype=np.float32) / 8)])
+    assert limited.decide(ATTEMPT, Outcome(drafts=(of_kind("In which year?", "time"),))).verdict.put_off

@@ -7,8 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_program import chunk_of, offers_of
 
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 from programs.recipes.base import Past
 from programs.recipes.by_chunk import ROUNDS, ByChunk
+from programs.recipes.evolved import EvolvedOptions
+from programs.recipes.kinds import Mixing, limits
 from programs.types import Context, Focus, StepRecord
 
 KINDS = ("simple", "reasoning", "conditional")
@@ -32,8 +36,20 @@ def context_of(easy=4, hard=2, *, grows=(), parsed=True, score=GOOD, name="c0"):
     )
 
 
-def agenda_of(*contexts, kinds=KINDS, size=2, only_easy=True, **options):
-    return ByChunk(contexts, kinds, size=size, only_easy=only_easy, **options)
+def agenda_of(*contexts, kinds=KINDS, size=2, only_easy=True, weights=None, **options):
+    mixing = Mixing(weights or {}, Languages(LANGUAGES))
+    return ByChunk(contexts, kinds, size=size, only_easy=only_easy, mixing=mixing, **options)
+
+
+def asking(name, *openings):
+    """Return a chunk whose easy foci begin with these words; "What is" asks for a definition."""
+    told = [{"opening": opening, "defines": opening == "What is"} for opening in openings]
+    foci = tuple(
+        Focus(sentence=f"S{n}.", answer=f"{o} {n}", easy=True, **t)
+        for n, (o, t) in enumerate(zip(openings, told, strict=True))
+    )
+    context = context_of(easy=len(foci), hard=0, name=name)
+    return context.model_copy(update={"foci": foci})
 
 
 def answers(offers):
@@ -135,6 +151,53 @@ def test_the_mix_of_evolved_says_what_is_offered():
     assert answers(offers_of("evolved", [context], candidates=3))["simple"] == ["0", "1", "2"]
 
 
+def first_asked(agenda):
+    """Return what each chunk is asked in the first round, and which wait for the second."""
+    offered = {key: answers(agenda.offers(key, 0, ())).get("simple") for key in agenda.keys}
+    waiting = [key for key, page in offered.items() if page is None]
+    assert all(agenda.offers(key, 1, ()) for key in waiting)
+    assert not any(
+        agenda.offers(key, 1, [past_of(agenda.offers(key, 0, ()), "simple")]) for key in set(offered) - set(waiting)
+    )
+    return {key: page for key, page in offered.items() if page}, waiting
+
+
+def test_chunks_take_turns_in_what_they_are_asked_for():
+    agenda = agenda_of(
+        asking("a", "When did", "Who was", "When was"),
+        asking("b", "When did", "Who was"),
+        asking("c", "When did", "What is", "What is", "What is"),
+        asking("d", "When did"),
+    )
+    first, waiting = first_asked(agenda)
+    assert first == {
+        "a": ["When did 0", "When was 2"], "b": ["Who was 1"], "c": ["What is 1", "What is 2"], "d": ["When did 0"],
+    }  # fmt: skip
+    assert not waiting
+    past = [past_of(agenda.offers("a", 0, ()), "simple")]
+    assert answers(agenda.offers("a", 2, past)) == {"simple": ["Who was 1"]}
+
+
+def test_a_chunk_that_has_only_what_there_is_enough_of_waits():
+    agenda = agenda_of(*(asking(f"c{n}", "In which year did") for n in range(9)), asking("who", "Who was"))
+    first, waiting = first_asked(agenda)
+    assert list(first) == ["c0", "c1", "who"]
+    assert waiting == [f"c{n}" for n in range(2, 9)]
+
+
+def test_weights_say_what_is_asked_and_what_never_is():
+    contexts = [asking(f"c{n}", "In which year did", "Who was") for n in range(8)]
+    first, _ = first_asked(agenda_of(*contexts, weights={"time": 12}))
+    asked = [page[0] for page in first.values()]
+    assert asked.count("In which year did 0") == 7
+    assert limits(10, {"time": 12, "place": 0}) == {
+        "amount": 4, "definition": 4, "person": 4, "place": 0, "reason": 4, "thing": 4, "time": 8,
+    }  # fmt: skip
+    none = agenda_of(*contexts, weights={"time": 0, "person": 0})
+    assert all(none.offers(key, round_, ()) == {} for key in none.keys for round_ in range(3))
+    assert none.counts["can be asked simple"] == 0
+
+
 @given(
     easy=st.integers(0, 12),
     hard=st.integers(0, 3),
@@ -170,3 +233,18 @@ def test_whatever_comes_of_attempts(easy, hard, grows, parsed, kinds, size, only
             wanted = chance.choice(sorted(offers))
             past.append(past_of(offers, wanted, chance.choice([None, None, wanted, "simple"]), chance.random() < 0.2))
     assert agenda.rounds == ROUNDS
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reason"),
+    [
+        ("colour=1", "no kind of question is called 'colour'"),
+        ("time=-1", "weights must be 0 or more"),
+        ("time=nan", "weights must be 0 or more"),
+        ("time", "not of the form"),
+        ("amount=0,definition=0,person=0,place=0,reason=0,thing=0,time=0", "one weight must be above 0"),
+    ],
+)
+def test_kinds_that_cannot_be_are_refused(kinds, reason):
+    with pytest.raises(ValueError, match=reason):
+        EvolvedOptions(kinds=kinds)

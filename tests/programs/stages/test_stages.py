@@ -283,7 +283,7 @@ def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, r
     tools, trail = tools_of(demos=demos, critics=critics), trail_on(FIRST, SECOND)
     draft, _ = run(lambda: Finish(tools, JudgeAndMend(tools), 5)(trail, judged(trail), "reasoning"), {})
     assert (draft.evolution, draft.probability) == ("reasoning", 0.6)
-    assert draft.metadata == {"focus": STRUCK.sentence, "source_rank": 1}
+    assert draft.metadata == {"focus": STRUCK.sentence, "kind": "time", "source_rank": 1}
     assert [chunk.chunk_id for chunk in draft.contexts] == ["ferry-0001", "town-0001"]
     assert draft.relevant == (("ferry-0001",), ("town-0001",))
 

@@ -1,7 +1,14 @@
-"""Files that appear whole or not at all: every file that groundset leaves behind is written here."""
+"""Files that appear whole or not at all: every file that groundset leaves behind is written here.
+
+A link stays, and the file that it points at is replaced. A stream (standard output, a device, a pipe) cannot be
+replaced: everything is poured into it once it is complete.
+"""
 
 import json
 import os
+import shutil
+import stat
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,35 +17,73 @@ from typing import Any, TextIO
 
 from programs.errors import InputError
 
+STANDARD_OUTPUT = Path("-")
+_STDOUT = 1  # its descriptor
 _SUFFIX = ".groundset-part"
 
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """Yield a path beside ``target`` to write to; it takes the name of ``target`` when the block ends well.
+    """Yield a path to write to; what was written becomes ``target``, or goes into the stream, when the block ends well.
 
     Raises:
         InputError: the folder or the file cannot be written; the message names it.
     """
+    check_target(target)
     try:
-        if target.is_dir():
-            raise InputError(f"cannot write {target}: it is a folder")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=_SUFFIX)
-        os.close(handle)
+        if is_stream(target):
+            with tempfile.TemporaryDirectory(prefix="groundset-") as folder:
+                aside = Path(folder, "part")
+                yield aside
+                _pour(aside, target)
+        else:
+            with _beside(Path(os.path.realpath(target))) as aside:
+                yield aside
+    except BrokenPipeError:
+        raise  # the reader has gone, and wants no more
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    aside = Path(name)
+
+
+def check_target(target: Path) -> None:
+    """Refuse what can neither be made, nor replaced, nor written into.
+
+    Raises:
+        InputError: it is a folder, or nothing that takes text.
+    """
+    if is_stream(target):
+        return
     try:
-        yield aside
-        with aside.open("rb") as file:
-            os.fsync(file.fileno())
-        aside.chmod(0o666 & ~_umask())
-        aside.replace(target)
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        aside.unlink(missing_ok=True)
+    if stat.S_ISDIR(mode):
+        raise InputError(f"cannot write {target}: it is a folder")
+    if not stat.S_ISREG(mode):
+        raise InputError(f"cannot write {target}: it is neither a file nor a stream")
+
+
+def is_stream(target: Path) -> bool:
+    """Say whether a path names what is written into and never replaced: standard output, a device, a pipe."""
+    if is_standard_output(target):
+        return True
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        return False  # there is nothing yet
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def is_standard_output(target: Path) -> bool:
+    """Say whether a path is ``-``, or what standard output is connected with, such as ``/dev/stdout``."""
+    if target == STANDARD_OUTPUT:
+        return True
+    try:
+        return os.path.samestat(target.stat(), os.fstat(_STDOUT))
+    except OSError:
+        return False  # there is no such file, or standard output is closed
 
 
 @contextmanager
@@ -75,6 +120,35 @@ def remove_leftovers(folder: Path) -> None:
     for path in folder.iterdir():
         if is_leftover(path.name):
             path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _beside(place: Path) -> Iterator[Path]:
+    """Yield a path in the folder of a file, which takes the file's name when the block ends well."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=_SUFFIX)
+    os.close(handle)
+    aside = Path(name)
+    try:
+        yield aside
+        with aside.open("rb") as file:
+            os.fsync(file.fileno())
+        aside.chmod(0o666 & ~_umask())
+        aside.replace(place)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _pour(aside: Path, target: Path) -> None:
+    """Write a complete file into a stream."""
+    with aside.open("rb") as source:
+        if is_standard_output(target):
+            sys.stdout.flush()
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        else:
+            with target.open("wb") as stream:
+                shutil.copyfileobj(source, stream)
 
 
 def _umask() -> int:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from groundset.cli.outputs import check_out, name_of, tell
+
 if TYPE_CHECKING:
     from groundset.corpus import Corpus
 
@@ -23,7 +25,9 @@ def chunk(
         list[str],
         typer.Argument(metavar="DOCS", help="Files, folders or globs: txt, md, html, pdf, docx."),
     ],
-    out: Annotated[Path, typer.Option(metavar="FILE.jsonl", help="Where the chunks go.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE.jsonl", help="Where the chunks go; - is standard output.", show_default=False)
+    ],
     chunker: Annotated[ChunkerChoice, typer.Option(metavar="NAME", help=_CHUNKER_HELP)] = "recursive",
     chunk_size: Annotated[int | None, typer.Option(metavar="N", min=1, help=_SIZE_HELP, show_default=False)] = None,
     chunk_overlap: Annotated[
@@ -38,11 +42,12 @@ def chunk(
     """Cut documents into chunks, without a language model.
 
     The parsed texts of the documents go beside the chunks, to FILE.docs.jsonl, and every chunk is exactly
-    its document's text from `start` to `end`.
+    its document's text from `start` to `end`. With `--out -` the chunks go to standard output, alone.
     """
     from pydantic import ValidationError
 
-    from groundset.corpus import CorpusOptions, build_corpus, write_chunks
+    from groundset.corpus import CorpusOptions, build_corpus, documents_path, find_documents, write_chunks
+    from groundset.corpus.documents import SUFFIXES
     from programs.errors import InputError
 
     try:
@@ -55,6 +60,8 @@ def chunk(
         )
     except ValidationError as error:
         raise InputError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
+    read = [found.file for found in find_documents(docs).files if found.file.suffix.lower() in SUFFIXES]
+    check_out(out, [*map(Path, docs), *read], documents_path(out))
     embed = tokenizer = None
     if chunker in ("semantic", "token"):
         from groundset.retrieval.embedder import load_embedder
@@ -63,18 +70,20 @@ def chunk(
         embed, tokenizer = model.encode, model.tokenizer.backend_tokenizer
     corpus = build_corpus(docs, options, embed=embed, tokenizer=tokenizer)
     chunks_file, documents_file = write_chunks(corpus, out)
-    _report(corpus)
-    typer.echo(f"Chunks: {chunks_file}. Document texts: {documents_file}.")
+    _report(corpus, out)
+    texts = documents_file or "left out, because they go beside a file"
+    tell(f"Chunks: {name_of(chunks_file)}. Document texts: {texts}.", out)
 
 
-def _report(corpus: "Corpus") -> None:
+def _report(corpus: "Corpus", out: Path) -> None:
     counts = corpus.counts
     for skipped in corpus.skipped[:_NAMED_FILES]:
         typer.echo(f"Skipped {skipped.path}: {skipped.reason}.", err=True)
     if len(corpus.skipped) > _NAMED_FILES:
         typer.echo(f"Skipped {len(corpus.skipped) - _NAMED_FILES} more files.", err=True)
-    typer.echo(
+    tell(
         f"{counts.chunks} chunks from {counts.documents} documents "
         f"(dropped: {counts.dropped_short} too short, {counts.dropped_duplicates} duplicates; "
-        f"skipped files: {counts.skipped})."
+        f"skipped files: {counts.skipped}).",
+        out,
     )

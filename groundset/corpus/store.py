@@ -1,21 +1,24 @@
 """Chunks and document texts to disk, whole or not at all."""
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from groundset.corpus.corpus import Corpus
-from groundset.files import json_line, whole_file
+from groundset.files import is_stream, json_line, whole_file
 
 
-def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path]:
+def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path | None]:
     """Write the chunks to ``out`` and the documents' texts beside it; return both paths.
 
-    Both files are complete before either takes its name, so that a full disk or a kill leaves what was there.
+    Both files are complete before either takes its name, so that a full disk or a kill leaves what was there. Nothing
+    lies beside a stream, so the texts are left out there.
 
     Raises:
         InputError: one of them cannot be written.
     """
-    docs = documents_path(out)
+    docs = None if is_stream(out) else documents_path(out)
     chunk_rows = (
         {
             "chunk_id": chunk.chunk_id,
@@ -34,9 +37,12 @@ def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path]:
         {"doc_id": document.doc_id, "path": document.path, "title": document.title, "text": document.text}
         for document in corpus.documents
     )
-    with ExitStack() as stack:
+    files: list[tuple[Path, Iterator[dict[str, Any]]]] = [(out, chunk_rows)]
+    if docs:
         # The last one entered takes its name first, so where there are chunks there are documents.
-        for target, rows in ((out, chunk_rows), (docs, document_rows)):
+        files.append((docs, document_rows))
+    with ExitStack() as stack:
+        for target, rows in files:
             with stack.enter_context(whole_file(target)).open("w", encoding="utf-8", newline="\n") as stream:
                 stream.writelines(map(json_line, rows))
     return out, docs

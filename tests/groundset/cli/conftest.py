@@ -1,3 +1,4 @@
+import io
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -24,3 +25,16 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         return Ran(exit_.value.code, captured.out, captured.err)
 
     return run
+
+
+class Terminal(io.StringIO):
+    """A terminal where somebody has typed something."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def type_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let somebody type at a terminal."""
+    return lambda text: monkeypatch.setattr("sys.stdin", Terminal(text))

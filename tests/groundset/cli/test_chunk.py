@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -71,6 +72,91 @@ def test_only_so_many_skipped_files_are_named(run, docs, tmp_path, monkeypatch):
     ran = run("chunk", docs, "--out", tmp_path / "chunks.jsonl")
     assert ran.err.count("Skipped") == 3
     assert ran.err.endswith("Skipped 3 more files.\n")
+
+
+def test_standard_output_gets_the_chunks_and_nothing_else(run, docs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    ran = run("chunk", docs, "--out", "-")
+    assert ran.status == 0
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    assert rows
+    assert all(row["text"] for row in rows)
+    assert f"{len(rows)} chunks from 1 documents" in ran.err
+    assert "Chunks: standard output. Document texts: left out, because they go beside a file." in ran.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_device_is_written_to_and_stays(run, docs):
+    ran = run("chunk", docs, "--out", "/dev/null")
+    assert ran.status == 0
+    assert "Chunks: /dev/null. Document texts: left out" in ran.out
+    assert Path("/dev/null").is_char_device()
+    assert not Path("/dev/null.docs.jsonl").exists()
+
+
+def test_other_endings_are_refused(run, docs, tmp_path):
+    for name in ("chunks.csv", "chunks.parquet", "chunks"):
+        ran = run("chunk", docs, "--out", tmp_path / name)
+        assert (ran.status, ran.err.count("\n")) == (2, 1)
+        assert f"--out {tmp_path / name}: the rows are JSON lines; give it a name that ends with .jsonl" in ran.err
+        assert not (tmp_path / name).exists()
+
+
+def test_a_folder_is_no_target_and_a_new_one_is_made(run, docs, tmp_path):
+    folder = tmp_path / "folder.jsonl"
+    folder.mkdir()
+    ran = run("chunk", docs, "--out", folder)
+    assert (ran.status, f"cannot write {folder}: it is a folder" in ran.err) == (2, True)
+    assert run("chunk", docs, "--out", tmp_path / "new" / "er" / "a.jsonl").status == 0
+    assert sorted(path.name for path in (tmp_path / "new" / "er").iterdir()) == ["a.docs.jsonl", "a.jsonl"]
+
+
+OWN = {"doc_id": "d", "contents": "The ferry leaves Tollvik at nine."}
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Chunks of the user's own, which are input where they are named."""
+    file = tmp_path / "own.jsonl"
+    file.write_text(json.dumps(OWN) + "\n", encoding="utf-8")
+    return file
+
+
+def test_an_input_is_not_replaced(run, docs, own, tmp_path):
+    linked = tmp_path / "linked.jsonl"
+    linked.symlink_to(docs / "ferry.md")
+    texts = tmp_path / "a.docs.jsonl"
+    texts.write_bytes(own.read_bytes())
+    for inputs, out, kept in (
+        ([own], own, own),
+        ([docs], linked, docs / "ferry.md"),
+        ([str(docs / "*.md")], linked, docs / "ferry.md"),
+        ([texts], tmp_path / "a.jsonl", texts),
+    ):
+        before = kept.read_bytes()
+        ran = run("chunk", *inputs, "--out", out)
+        assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+        assert "--out would replace the input" in ran.err
+        assert kept.read_bytes() == before
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_chunks_of_an_earlier_call_are_replaced_though_they_lie_beside_the_documents(run, docs):
+    out = docs / "chunks.jsonl"
+    for _ in range(2):
+        assert run("chunk", docs, "--out", out).status == 0
+    assert read(out)
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 2), ("\n", 2)])
+def test_on_a_terminal_it_is_asked_whether_to_replace_an_input(run, own, type_in, answer, status):
+    before = own.read_bytes()
+    type_in(answer)
+    ran = run("chunk", own, "--out", own)
+    assert ran.status == status
+    assert f"{own} is an input. Replace it? [y/N]" in ran.err
+    assert (own.read_bytes() == before) == bool(status)
 
 
 @pytest.mark.model

@@ -160,6 +160,7 @@ def test_wrong_options(wrong: dict[str, object]) -> None:
 class TestWriting:
     def test_rows(self, samples: Corpus, tmp_path: Path) -> None:
         out, docs = write_chunks(samples, tmp_path / "new" / "chunks.jsonl")
+        assert docs is not None
         assert docs.name == "chunks.docs.jsonl"
         texts = {row["doc_id"]: row["text"] for row in map(json.loads, docs.read_text("utf-8").splitlines())}
         rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]

@@ -1,0 +1,48 @@
+"""What ``--out`` may name, and where a command speaks while its rows go to standard output."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import typer
+
+from groundset.files import check_target, is_standard_output, is_stream
+from programs.errors import InputError
+
+SUFFIX = ".jsonl"
+
+
+def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:
+    """Refuse a target of rows before any work is done for it; ask before an input is replaced.
+
+    A stream may have any name, a file has to end with ``.jsonl``. ``beside`` are further files that will be written.
+
+    Raises:
+        InputError: it cannot be written, has another ending, or is one of the inputs and nobody agreed to that.
+    """
+    check_target(out)
+    if is_stream(out):
+        return
+    if out.suffix.lower() != SUFFIX:
+        raise InputError(f"--out {out}: the rows are JSON lines; give it a name that ends with {SUFFIX}")
+    given = list(inputs)
+    for target in (out, *beside):
+        if target.exists() and any(each.exists() and target.samefile(each) for each in given):
+            _ask_to_replace(target)
+
+
+def tell(text: str, out: Path) -> None:
+    """Print a line where it does not mix with the rows."""
+    typer.echo(text, err=is_standard_output(out))
+
+
+def name_of(out: Path) -> str:
+    """Return what to call a target."""
+    return "standard output" if is_standard_output(out) else str(out)
+
+
+def _ask_to_replace(target: Path) -> None:
+    if not sys.stdin.isatty():
+        raise InputError(f"--out would replace the input {target}; name another file")
+    if not typer.confirm(f"{target} is an input. Replace it?", err=True):
+        raise InputError(f"{target} was left as it is; name another file with --out")

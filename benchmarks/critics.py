@@ -19,9 +19,9 @@ privacy.set_defaults()
 
 from groundset.cli.judge import Kind, open_judge, read_rows  # noqa: E402  privacy before any library is imported
 from optimizers.measures import area_under_roc, average_precision, bootstrap, share  # noqa: E402
+from programs.deciding import Decision  # noqa: E402
 
 _LABELS = [Path("data/labels/chunks.jsonl"), Path("data/labels/questions.jsonl")]
-Found = Sequence[tuple[float, bool]]
 
 
 def main() -> None:
@@ -51,21 +51,21 @@ def main() -> None:
         print(f"{each * first:.1f} ms for each row, {each * again:.1f} ms once its texts are embedded\n")
 
 
-def report(name: str, rows: Sequence[dict[str, Any]], found: Found, places: Sequence[int]) -> None:
+def report(name: str, rows: Sequence[dict[str, Any]], found: Sequence[Decision], places: Sequence[int]) -> None:
     """Print the figures over some of the rows."""
     good = [rows[n]["label"] == "good" for n in places]
-    probability = [found[n][0] for n in places]
+    probability = [found[n].probability for n in places]
     print(f"{name}: n={len(places)}, AUC {bootstrap(area_under_roc, good, probability)}, ", end="")
     print(f"average precision {bootstrap(average_precision, good, probability)}")
     for reason in sorted({rows[n]["reason"] for n in places}):
         of_reason = [n for n in places if rows[n]["reason"] == reason]
         told = (
-            f"  {reason:20} n={len(of_reason):<4} passed {share(sum(found[n][1] for n in of_reason), len(of_reason))}"
+            f"  {reason:20} n={len(of_reason):<4} passed {share(sum(found[n].good for n in of_reason), len(of_reason))}"
         )
         if reason != "ok":
             both = [n for n in places if rows[n]["reason"] in (reason, "ok")]
             good = [rows[n]["reason"] == "ok" for n in both]
-            told += f", AUC {bootstrap(area_under_roc, good, [found[n][0] for n in both])}"
+            told += f", AUC {bootstrap(area_under_roc, good, [found[n].probability for n in both])}"
         print(told)
 
 

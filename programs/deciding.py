@@ -43,6 +43,10 @@ class Decision(BaseModel):
         figures = {**self.probabilities, **self.levels}
         return {name: round(value, 4) for name, value in figures.items()}
 
+    def parts(self) -> dict[str, float]:
+        """Return the figures that say why: all but the overall one."""
+        return {name: value for name, value in self.as_output().items() if name != OVERALL}
+
 
 def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
     """Ask a critic the decision outputs of one predictor.

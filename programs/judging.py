@@ -4,32 +4,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from programs.critics import Critic
-from programs.deciding import decide
+from programs.deciding import Decision, decide
 from programs.steps import STEPS
 
 State = dict[str, Any]
 
 
-def judge_chunks(texts: Sequence[str], critic: Critic, state: State | None = None) -> list[tuple[float, bool]]:
-    """Return the probability of good and the verdict of each chunk, with a compiled state of the step."""
+def judge_chunks(texts: Sequence[str], critic: Critic, state: State | None = None) -> list[Decision]:
+    """Return what a critic says of each chunk, with a compiled state of the step."""
     return judge_rows("chunk", [{"topic": "", "passage": text} for text in texts], critic, state)
 
 
-def judge_questions(
-    pairs: Sequence[tuple[str, str]], critic: Critic, state: State | None = None
-) -> list[tuple[float, bool]]:
-    """Return the probability of good and the verdict of each (question, passage) pair, with a compiled state."""
+def judge_questions(pairs: Sequence[tuple[str, str]], critic: Critic, state: State | None = None) -> list[Decision]:
+    """Return what a critic says of each (question, passage) pair, with a compiled state."""
     rows = [{"passage": passage, "question": question} for question, passage in pairs]
     return judge_rows("judge", rows, critic, state)
 
 
-def judge_rows(
-    step: str, rows: Sequence[dict[str, str]], critic: Critic, state: State | None = None
-) -> list[tuple[float, bool]]:
-    """Return the probability of good and the verdict of each row of inputs of a step that decides."""
+def judge_rows(step: str, rows: Sequence[dict[str, str]], critic: Critic, state: State | None = None) -> list[Decision]:
+    """Return what a critic says of each row of inputs of a step that decides."""
     predict = STEPS[step].predictor()
     if state is not None:
         predict.load_state(state)
     critic.embed_ahead(rows)
-    decisions = (decide(predict, critic, **row) for row in rows)
-    return [(decision.probability, decision.good) for decision in decisions]
+    return [decide(predict, critic, **row) for row in rows]

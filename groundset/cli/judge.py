@@ -4,15 +4,21 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from groundset.cli.chunk import DEFAULT_EMBEDDER
+from groundset.cli.outputs import check_out, name_of, tell
 from programs.errors import InputError
+from programs.text import plain
+
+if TYPE_CHECKING:
+    from programs.deciding import Decision
 
 Kind = Literal["chunks", "questions"]
-Judge = Callable[[Sequence[dict[str, Any]]], list[tuple[float, bool]]]
+Row = dict[str, Any]
+Judge = Callable[[Sequence[Row]], list["Decision"]]
 
 _FIELDS: dict[Kind, tuple[str, ...]] = {"chunks": ("text",), "questions": ("question", "passage")}
 _BATCH = 64
@@ -25,7 +31,10 @@ def judge(
         typer.Argument(metavar="chunks|questions", help="What the rows hold: `text`, or `question` and `passage`."),
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The rows: one JSON object in each line.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the judged rows go.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FILE.jsonl", help="Where the judged rows go; - is standard output.", show_default=False),
+    ],
     critic: Annotated[
         str, typer.Option(metavar="NAME", help="Who decides: head (quick, no language model), lm, or ensemble of both.")
     ] = "head",
@@ -42,17 +51,20 @@ def judge(
 ) -> None:
     """Judge chunks or questions, each by itself.
 
-    Adds `probability` (of being good) and `verdict` (good or bad) to every row; all other keys stay as they
-    are, in their order. The output appears whole or not at all.
+    Adds to every row `probability` (of being good), `verdict` (good or bad), `scores` (what the critic says of each
+    part) and `weakest` (the part with the lowest probability). All other keys stay as they are, in their order. A
+    question without `passage` is judged on the texts of its `contexts`, so samples.jsonl of a run will do. The output
+    appears whole or not at all.
     """
+    check_out(out, [file])
     rows = read_rows(file, _FIELDS[kind])
     with open_judge(kind, critic, lm, embedder, compiled) as decide:
         good = write_judged(rows, decide, out)
-    typer.echo(f"Judged {len(rows)} {kind}: {good} good, {len(rows) - good} bad. Rows: {out}.")
+    tell(f"Judged {len(rows)} {kind}: {good} good, {len(rows) - good} bad. Rows: {name_of(out)}.", out)
 
 
-def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows of a JSONL file, each with the named text fields; blank lines are passed over.
+def read_rows(file: Path, fields: Sequence[str]) -> list[Row]:
+    """Return the rows of a JSONL file, each with the named texts (see :func:`text_of`); blank lines are passed over.
 
     Raises:
         InputError: A row is not what it should be; the message names its line.
@@ -75,12 +87,24 @@ def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
         if not isinstance(row, dict):
             raise InputError(f"{file}, line {number}: not a JSON object")
         for field in fields:
-            if not isinstance(row.get(field), str) or not row[field].strip():
+            if not text_of(row, field).strip():
                 raise InputError(f"{file}, line {number}: `{field}` is missing, empty or not a text")
         rows.append(row)
     if not rows:
         raise InputError(f"{file} holds no rows")
     return rows
+
+
+def text_of(row: Row, field: str) -> str:
+    """Return a text of a row, empty if it has none.
+
+    A row without `passage` has the texts of its `contexts` for one, as the critics of the run saw them.
+    """
+    if field == "passage" and row.get(field) is None and isinstance(contexts := row.get("contexts"), list):
+        texts = [each["text"] for each in contexts if isinstance(each, dict) and isinstance(each.get("text"), str)]
+        return "\n\n".join(map(plain, texts)) if len(texts) == len(contexts) else ""
+    value = row.get(field)
+    return value if isinstance(value, str) else ""
 
 
 @contextmanager
@@ -117,10 +141,12 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled:
         if kind == "chunks":
             yield lambda rows: judge_chunks([row["text"] for row in rows], opened, state)
         else:
-            yield lambda rows: judge_questions([(row["question"], row["passage"]) for row in rows], opened, state)
+            yield lambda rows: judge_questions(
+                [(row["question"], text_of(row, "passage")) for row in rows], opened, state
+            )
 
 
-def write_judged(rows: Sequence[dict[str, Any]], decide: Judge, out: Path) -> int:
+def write_judged(rows: Sequence[Row], decide: Judge, out: Path) -> int:
     """Judge the rows in batches, write them to `out` and return how many are good."""
     from groundset.files import json_line, whole_text
 
@@ -128,12 +154,21 @@ def write_judged(rows: Sequence[dict[str, Any]], decide: Judge, out: Path) -> in
     with whole_text(out) as stream, _progress(len(rows)) as advance:
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
-            for row, (probability, verdict) in zip(batch, decide(batch), strict=True):
-                good += verdict
-                told = {"probability": round(probability, 6), "verdict": "good" if verdict else "bad"}
-                stream.write(json_line({**row, **told}))
+            for row, decision in zip(batch, decide(batch), strict=True):
+                good += decision.good
+                stream.write(json_line({**row, **_told(decision)}))
             advance(len(batch))
     return good
+
+
+def _told(decision: "Decision") -> Row:
+    """Return what is added to a row."""
+    return {
+        "probability": round(decision.probability, 6),
+        "verdict": "good" if decision.good else "bad",
+        "scores": decision.parts(),
+        "weakest": decision.weakest,
+    }
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def _report(
     for split in SPLITS:
         labels = compiled.splits[split]
         judged = judge_rows(step, [label.inputs for label in labels], by_hand)
-        before[split] = [probability for probability, _ in judged]
+        before[split] = [decision.probability for decision in judged]
         after[split] = [fitted.probabilities[split][label.id] for label in labels]
     measures, rows = compare(
         compiled.splits,

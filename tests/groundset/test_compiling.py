@@ -65,9 +65,9 @@ def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any])
     assert compiled.fitted == "chunk"
     good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
     bad = "14. Reuss, J. (1988). Retrieved from https://example.org/14 doi:10.1/x"
-    (high, passes), (low, refused) = judge_chunks([good, bad], critic, compiled.predictors["chunk"])
-    assert high > 0.8 > 0.2 > low
-    assert (passes, refused) == (True, False)
+    high, low = judge_chunks([good, bad], critic, compiled.predictors["chunk"])
+    assert high.probability > 0.8 > 0.2 > low.probability
+    assert (high.good, low.good) == (True, False)
     assert compiled.record()["chunk"]["expected_good"] >= 0.8
 
 
@@ -112,11 +112,11 @@ def test_the_shipped_critic_orders_test_rows_that_it_never_saw() -> None:
     critics = open_critics("head", languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)
     chunks = [row for row in read_labels(ChunkLabel, [data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
     found = judge_chunks([row.text for row in chunks], critics["chunk"], compiled.predictors["chunk"])
-    assert area_under_roc(np.array([row.good for row in chunks]), np.array([p for p, _ in found])) > 0.85
+    assert area_under_roc(np.array([row.good for row in chunks]), np.array([each.probability for each in found])) > 0.85
     rows = [row for row in read_labels(QuestionLabel, [data_path("labels", "questions.jsonl")]) if row.split == "test"][
         ::6
     ]
     judged = judge_questions(
         [(row.question, row.passage) for row in rows], critics["judge"], compiled.predictors["judge"]
     )
-    assert area_under_roc(np.array([row.good for row in rows]), np.array([p for p, _ in judged])) > 0.7
+    assert area_under_roc(np.array([row.good for row in rows]), np.array([each.probability for each in judged])) > 0.7

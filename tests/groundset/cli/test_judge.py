@@ -1,14 +1,37 @@
 import json
+import os
+import threading
 from contextlib import contextmanager
 
 import pytest
 
 from groundset.cli import judge as command
+from groundset.cli.judge import text_of
+from programs.deciding import Decision
 
 ROWS = [
     {"id": 1, "text": "The ferry leaves Tollvik at nine.", "tags": ["a", {"b": None}], "weight": 0.25},
     {"text": "schlecht\u2028 “bad” 🛶", "verdict": "unsure", "id": "x"},
 ]
+
+
+def decision(good):
+    said = {"fit": 0.9, "clear": 0.95, "answerable": 0.97} if good else {"fit": 0.125, "clear": 0.8, "answerable": 0.3}
+    return Decision(values={"fit": good}, probabilities=said, levels={"depth": 1.25})
+
+
+GOOD = {
+    "probability": 0.9,
+    "verdict": "good",
+    "scores": {"clear": 0.95, "answerable": 0.97, "depth": 1.25},
+    "weakest": "clear",
+}
+BAD = {
+    "probability": 0.125,
+    "verdict": "bad",
+    "scores": {"clear": 0.8, "answerable": 0.3, "depth": 1.25},
+    "weakest": "answerable",
+}
 
 
 def write(path, rows):
@@ -31,7 +54,7 @@ def calls(monkeypatch):
 
         def decide(rows):
             seen.append(len(rows))
-            return [(0.125, False) if "bad" in json.dumps(row) else (0.9, True) for row in rows]
+            return [decision("bad" not in json.dumps(row)) for row in rows]
 
         yield decide
 
@@ -45,9 +68,9 @@ def test_rows_keep_their_keys_in_order(run, calls, tmp_path):
     assert ran.status == 0
     assert ran.out == f"Judged 2 chunks: 1 good, 1 bad. Rows: {out}.\n"
     judged = read(out)
-    assert judged[0] == {**ROWS[0], "probability": 0.9, "verdict": "good"}
-    assert list(judged[0]) == ["id", "text", "tags", "weight", "probability", "verdict"]
-    assert judged[1] == {**ROWS[1], "probability": 0.125, "verdict": "bad"}
+    assert judged[0] == {**ROWS[0], **GOOD}
+    assert list(judged[0]) == ["id", "text", "tags", "weight", "probability", "verdict", "scores", "weakest"]
+    assert judged[1] == {**ROWS[1], **BAD}
     assert calls[0] == ("chunks", "head", None, "all-minilm-l6-v2", "shipped")
 
 
@@ -55,17 +78,92 @@ def test_questions_need_a_question_and_a_passage(run, calls, tmp_path):
     rows = [{"question": "When?", "passage": "At nine.", "note": 1}]
     out = tmp_path / "out.jsonl"
     assert run("judge", "questions", write(tmp_path / "in.jsonl", rows), "--out", out).status == 0
-    assert read(out) == [{**rows[0], "probability": 0.9, "verdict": "good"}]
+    assert read(out) == [{**rows[0], **GOOD}]
     ran = run("judge", "questions", write(tmp_path / "in.jsonl", ROWS), "--out", out)
     assert ran.status == 2
     assert "line 1: `question` is missing, empty or not a text" in ran.err
 
 
-def test_a_file_can_be_judged_in_place(run, calls, tmp_path):
+@pytest.fixture
+def passages(monkeypatch):
+    """Stand in for the critics; the list tells which passages were asked about."""
+    seen = []
+
+    @contextmanager
+    def open_judge(*args):
+        def decide(rows):
+            seen.extend(text_of(row, "passage") for row in rows)
+            return [decision(good=True) for _ in rows]
+
+        yield decide
+
+    monkeypatch.setattr(command, "open_judge", open_judge)
+    return seen
+
+
+def test_samples_of_a_run_are_judged_on_their_contexts(run, passages, tmp_path):
+    sample = {
+        "question": "When?",
+        "contexts": [{"chunk_id": "c1", "text": "At **nine** [daily](#d)."}, {"text": "Or at ten."}],
+    }
+    given = {"question": "When?", "passage": "At five.", "contexts": [{"text": "At six."}]}
+    file, out = write(tmp_path / "samples.jsonl", [sample, given]), tmp_path / "out.jsonl"
+    assert run("judge", "questions", file, "--out", out).status == 0
+    assert passages == ["At nine daily.\n\nOr at ten.", "At five."]
+    assert read(out)[0] == {**sample, **GOOD}, "the row itself stays as it is"
+    for contexts in ([], [{"title": "x"}], ["At nine."], "At nine.", [{"text": "a"}, {"text": 5}]):
+        ran = run("judge", "questions", write(file, [{"question": "When?", "contexts": contexts}]), "--out", out)
+        assert (ran.status, "line 1: `passage` is missing, empty or not a text" in ran.err) == (2, True)
+
+
+def test_standard_output_gets_the_rows_and_nothing_else(run, calls, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path / "in.jsonl", ROWS)
+    ran = run("judge", "chunks", file, "--out", "-")
+    assert ran.status == 0
+    assert [json.loads(line)["verdict"] for line in ran.out.split("\n") if line] == ["good", "bad"]
+    assert ran.err == "Judged 2 chunks: 1 good, 1 bad. Rows: standard output.\n"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_pipe_gets_the_rows(run, calls, tmp_path):
+    file, pipe, got = write(tmp_path / "in.jsonl", ROWS), tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.extend(read(pipe)), daemon=True)
+    reader.start()
+    assert run("judge", "chunks", file, "--out", pipe).status == 0
+    reader.join(10)
+    assert [row["verdict"] for row in got] == ["good", "bad"]
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("linked", ["", "soft", "hard"])
+def test_an_input_is_not_replaced_unasked(run, calls, tmp_path, linked):
     file = write(tmp_path / "rows.jsonl", ROWS)
-    assert run("judge", "chunks", file, "--out", file).status == 0
-    assert [row["verdict"] for row in read(file)] == ["good", "bad"]
+    out = tmp_path / "link.jsonl" if linked else file
+    if linked == "soft":
+        out.symlink_to(file)
+    elif linked:
+        out.hardlink_to(file)
+    ran = run("judge", "chunks", file, "--out", out)
+    assert (ran.status, ran.out, calls) == (2, "", [])
+    assert ran.err == f"groundset: error: --out would replace the input {out}; name another file\n"
+    assert read(file) == ROWS
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 2)])
+def test_on_a_terminal_it_is_asked_whether_to_judge_in_place(run, calls, tmp_path, type_in, answer, status):
+    file = write(tmp_path / "rows.jsonl", ROWS)
+    type_in(answer)
+    assert run("judge", "chunks", file, "--out", file).status == status
+    assert [row.get("weakest") for row in read(file)] == ([None, None] if status else ["clear", "answerable"])
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_other_endings_are_refused_before_anything_is_judged(run, calls, tmp_path):
+    ran = run("judge", "chunks", write(tmp_path / "in.jsonl", ROWS), "--out", tmp_path / "out.csv")
+    assert (ran.status, "give it a name that ends with .jsonl" in ran.err, calls) == (2, True, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
 def test_many_rows_go_in_batches_and_tell_how_far_they_are(run, calls, tmp_path):
@@ -88,7 +186,10 @@ def test_many_rows_go_in_batches_and_tell_how_far_they_are(run, calls, tmp_path)
         (b'{"text": "  "}\n', "line 1: `text` is missing, empty or not a text"),
         (b'{"text": "\xff"}\n', "line 1: not valid Unicode text in UTF-8"),
         (b'{"text": "\\ud800"}\n', "line 1: not valid Unicode text in UTF-8"),
+        (b'{"te\\udfffxt": 1, "text": "a"}\n', "line 1: not valid Unicode text in UTF-8"),
         (b"[" * 100_000, "line 1: not valid JSON"),
+        (b'{"text": "a", "deep": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "line 1: not valid JSON"),
+        (b'{"text": "a", "deep": ' + b'{"d":' * 100_000 + b"1" + b"}" * 100_000 + b"}\n", "line 1: not valid JSON"),
         (b"\n \n", "holds no rows"),
     ],
 )
@@ -98,6 +199,7 @@ def test_bad_rows_are_refused_by_their_line(run, calls, tmp_path, content, messa
     ran = run("judge", "chunks", file, "--out", out)
     assert ran.status == 2
     assert message in ran.err
+    assert ran.err.count("\n") == 1
     assert calls == []
     assert not out.exists()
 
@@ -115,6 +217,8 @@ def test_files_that_cannot_be_read_or_written_are_named(run, calls, tmp_path):
     file = write(tmp_path / "in.jsonl", ROWS)
     ran = run("judge", "chunks", file, "--out", tmp_path)
     assert (ran.status, "it is a folder" in ran.err) == (2, True)
+    ran = run("judge", "chunks", file, "--out", file / "out.jsonl")
+    assert (ran.status, "Not a directory" in ran.err, calls) == (2, True, [])
 
 
 def test_a_failure_halfway_leaves_no_output(run, monkeypatch, tmp_path):
@@ -151,3 +255,5 @@ def test_the_head_critic_tells_a_good_question_from_a_bad_one(run, tmp_path):
     good, bad = read(out)
     assert good["probability"] > bad["probability"]
     assert bad["verdict"] == "bad"
+    assert bad["scores"].keys() == {"independent", "clear", "answerable"}
+    assert bad["scores"][bad["weakest"]] == min(bad["scores"].values())

@@ -54,10 +54,12 @@ def critics() -> dict[str, Critic]:
 
 
 def test_running_text_passes_and_references_do_not(critics: dict[str, Critic]) -> None:
-    (good, passes), (bad, refused) = judge_chunks([PASSAGE, REFERENCES], critics["chunk"])
-    assert good > 0.5 > bad
-    assert passes
-    assert not refused
+    good, bad = judge_chunks([PASSAGE, REFERENCES], critics["chunk"])
+    assert good.probability > 0.5 > bad.probability
+    assert good.good
+    assert not bad.good
+    assert "fit" not in bad.parts()
+    assert bad.parts()[bad.weakest] == min(bad.parts()[name] for name in ("self_contained", "content"))
 
 
 @pytest.mark.parametrize(
@@ -72,10 +74,10 @@ def test_running_text_passes_and_references_do_not(critics: dict[str, Critic]) -
 )
 def test_a_good_question_is_better_than_any_bad_one(critics: dict[str, Critic], worse: str) -> None:
     good = "Which engineer led the work on the Lowen harbour bridge?"
-    (better, passes), (lower, refused) = judge_questions([(good, PASSAGE), (worse, PASSAGE)], critics["judge"])
-    assert better > lower
-    assert passes
-    assert not refused
+    better, lower = judge_questions([(good, PASSAGE), (worse, PASSAGE)], critics["judge"])
+    assert better.probability > lower.probability
+    assert better.good
+    assert not lower.good
 
 
 def test_an_answer_must_be_in_the_passage_and_of_the_right_form(critics: dict[str, Critic]) -> None:

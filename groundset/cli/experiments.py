@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from groundset.cli.tables import print_table
+from groundset.cli.tables import print_json, print_line, print_table
 
 
 def experiments(
     step: Annotated[str | None, typer.Option(metavar="STEP", help="Only this step.")] = None,
     lm: Annotated[str | None, typer.Option(metavar="MODEL", help="Only this model; head for the critic head.")] = None,
     best: Annotated[int, typer.Option(min=1, metavar="N", help="How many of each step and model.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """List the best compiles of each step and model.
 
@@ -27,8 +28,14 @@ def experiments(
         for each in CompileStore.open(create=False).experiments()
         if (step is None or each.step == step) and (lm is None or each.model == lm)
     ]
+    listed = best_of(found, best)
+    unfinished = Counter(each.status.lower() for each in found if not each.finished)
+    if as_json:
+        compiles = [{key: value for key, value in each._asdict().items() if key != "error"} for each in listed]
+        print_json({"compiles": compiles, "unfinished": unfinished})
+        return
     if not found:
-        typer.echo("No compile is tracked here; groundset compile makes one.")
+        print_line("No compile is tracked here; groundset compile makes one.")
         return
     rows = [
         (
@@ -43,14 +50,13 @@ def experiments(
             f"{each.calls:,}",
             f"{each.run_id}{' *' if each.champion else ''}",
         )
-        for each in best_of(found, best)
+        for each in listed
     ]
     if rows:
         print_table(("step", "model", "optimizer", "dev", "test", "compared", "calls", "run"), rows)
-    unfinished = Counter(each.status.lower() for each in found if not each.finished)
     if unfinished:
         told = ", ".join(f"{count} {status}" for status, count in sorted(unfinished.items()))
-        typer.echo(f"Not finished: {told}. groundset ui shows them.")
+        print_line(f"Not finished: {told}. groundset ui shows them.")
 
 
 def promote(

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from groundset.cli.tables import print_table
+from groundset.cli.tables import print_json, print_line, print_table
 from optimizers.gold import check, read_annotated
 from optimizers.gold_rows import GoldRow
 from optimizers.labels import Label, QuestionLabel
@@ -39,7 +39,10 @@ def check_files(files: Files) -> None:
 
 
 @app.command("stats")
-def stats(files: Files) -> None:
+def stats(
+    files: Files,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
     """Count labels and gold rows by kind, language and split.
 
     The kinds of labels are their reasons. Where labels were given twice (the same id in a second annotation pass),
@@ -48,53 +51,99 @@ def stats(files: Files) -> None:
     rows = read_annotated(files)
     labels = [row for row in rows if not isinstance(row, GoldRow)]
     gold = [row for row in rows if isinstance(row, GoldRow)]
-    if labels:
-        _label_stats(labels)
-    for step in dict.fromkeys(row.step for row in gold):
-        if labels or step != gold[0].step:
+    of_labels = _label_counts(labels) if labels else None
+    of_steps = {
+        step: _gold_counts([row for row in gold if row.step == step])
+        for step in dict.fromkeys(row.step for row in gold)
+    }
+    if as_json:
+        print_json({"labels": of_labels, "gold": of_steps})
+        return
+    if of_labels:
+        _print_labels(of_labels)
+    for number, (step, counts) in enumerate(of_steps.items()):
+        if of_labels or number:
             typer.echo()
-        _gold_stats(step, [row for row in gold if row.step == step])
+        print_line(f"{counts['rows']} gold rows of {counts['documents']} documents for step {step}.")
+        if any(counts["kinds"]):
+            _print_counts("kind", counts["kinds"])
+        _print_counts("language", counts["languages"])
 
 
-def _label_stats(labels: Sequence[Label]) -> None:
+def _label_counts(labels: Sequence[Label]) -> dict[str, Any]:
+    """Return what ``labels stats`` says of labels, where they were given twice of the first pass."""
     first = [label for label in labels if label.annotation_pass == 1]
-    documents = {label.document for label in first}
-    typer.echo(f"{len(first)} labels of {len(documents)} documents.\n")
-    print_table(("reason", *_SPLITS, "all"), _counts(first, lambda label: label.reason))
-    typer.echo()
-    print_table(("language", *_SPLITS, "all"), _counts(first, lambda label: label.language))
     questions = [label for label in first if isinstance(label, QuestionLabel)]
-    if questions:
-        typer.echo()
-        print_table(("origin", *_SPLITS, "all"), _counts(questions, lambda label: label.origin))
-        answers = Counter(label.answer.label for label in questions if label.answer)
-        typer.echo(f"\nAnswers: {', '.join(f'{name} {count}' for name, count in answers.most_common()) or 'none'}.")
-    typer.echo(f"\n{_agreement(labels)}")
+    return {
+        "rows": len(first),
+        "documents": len({label.document for label in first}),
+        "reasons": _counts(first, lambda label: label.reason),
+        "languages": _counts(first, lambda label: label.language),
+        "origins": _counts(questions, lambda label: label.origin),
+        "answers": dict(Counter(label.answer.label for label in questions if label.answer).most_common()),
+        "agreement": _agreement(labels),
+    }
 
 
-def _gold_stats(step: str, rows: Sequence[GoldRow]) -> None:
-    documents = {source for row in rows for source in row.sources}
-    typer.echo(f"{len(rows)} gold rows of {len(documents)} documents for step {step}.\n")
-    if any(row.kind for row in rows):
-        print_table(("kind", *_SPLITS, "all"), _counts(rows, lambda row: row.kind))
-        typer.echo()
-    print_table(("language", *_SPLITS, "all"), _counts(rows, lambda row: row.language))
+def _gold_counts(rows: Sequence[GoldRow]) -> dict[str, Any]:
+    """Return what ``labels stats`` says of the gold rows of a step."""
+    return {
+        "rows": len(rows),
+        "documents": len({source for row in rows for source in row.sources}),
+        "kinds": _counts(rows, lambda row: row.kind),
+        "languages": _counts(rows, lambda row: row.language),
+    }
 
 
-def _counts(rows: Sequence[_Row], value: Callable[[_Row], str]) -> list[tuple[str, ...]]:
+def _counts(rows: Sequence[_Row], value: Callable[[_Row], str]) -> dict[str, dict[str, int]]:
+    """Return for each value, the most frequent first, how many rows of each split and of all have it."""
     found = Counter((value(row), str(row.split)) for row in rows)
     totals = Counter(value(row) for row in rows)
-    return [(name, *(str(found[name, split]) for split in _SPLITS), str(total)) for name, total in totals.most_common()]
+    return {
+        name: {**{split: found[name, split] for split in _SPLITS}, "all": total} for name, total in totals.most_common()
+    }
 
 
-def _agreement(labels: Sequence[Label]) -> str:
-    from optimizers.measures import kappa
-
+def _agreement(labels: Sequence[Label]) -> dict[str, float | None] | None:
+    """Return over how many rows two passes agree how well, None where no row was labelled twice."""
     passes = {(label.id, label.annotation_pass): label for label in labels}
     pairs = [(passes[name, 1], label) for (name, turn), label in passes.items() if turn == 2 and (name, 1) in passes]
     if not pairs:
-        return "No row was labelled twice."
-    verdicts = kappa([one.label for one, _ in pairs], [two.label for _, two in pairs])
-    reasons = kappa([one.reason for one, _ in pairs], [two.reason for _, two in pairs])
-    told = f"Cohen's kappa {verdicts:.2f} for good or bad, {reasons:.2f} for reasons"
-    return f"{len(pairs)} rows were labelled twice: {told}."
+        return None
+    return {
+        "rows": len(pairs),
+        "verdicts": _kappa([one.label for one, _ in pairs], [two.label for _, two in pairs]),
+        "reasons": _kappa([one.reason for one, _ in pairs], [two.reason for _, two in pairs]),
+    }
+
+
+def _kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
+    """Return Cohen's kappa, None where all annotations are the same and it is not defined."""
+    from optimizers.measures import kappa
+
+    return kappa(first, second) if len({*first, *second}) > 1 else None
+
+
+def _print_labels(counts: dict[str, Any]) -> None:
+    print_line(f"{counts['rows']} labels of {counts['documents']} documents.")
+    _print_counts("reason", counts["reasons"])
+    _print_counts("language", counts["languages"])
+    if counts["origins"]:
+        _print_counts("origin", counts["origins"])
+        answers = ", ".join(f"{name} {count}" for name, count in counts["answers"].items())
+        typer.echo()
+        print_line(f"Answers: {answers or 'none'}.")
+    typer.echo()
+    if agreement := counts["agreement"]:
+        verdicts, reasons = (
+            "undefined" if agreement[name] is None else f"{agreement[name]:.2f}" for name in ("verdicts", "reasons")
+        )
+        told = f"Cohen's kappa {verdicts} for good or bad, {reasons} for reasons"
+        print_line(f"{agreement['rows']} rows were labelled twice: {told}.")
+    else:
+        print_line("No row was labelled twice.")
+
+
+def _print_counts(heading: str, counts: dict[str, dict[str, int]]) -> None:
+    typer.echo()
+    print_table((heading, *_SPLITS, "all"), [(name, *map(str, of.values())) for name, of in counts.items()])

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from groundset.cli.tables import print_table
+from groundset.cli.tables import print_json, print_table
 from groundset.models.cache import is_cached
 from groundset.models.catalogue import CATALOGUE, get_entry
 from groundset.models.progress import human_size
@@ -12,16 +12,41 @@ from groundset.models.pull import pull as pull_model
 
 app = typer.Typer(
     name="models",
-    help="List the models that groundset knows and download them.",
-    no_args_is_help=True,
+    invoke_without_command=True,
 )
 
 _HEADINGS = ("name", "role", "size", "licence", "cached", "note")
 
 
+@app.callback()
+def models(context: typer.Context) -> None:
+    """List the models that groundset knows and download them. Alone, it lists them."""
+    if context.invoked_subcommand is None:
+        list_models()
+
+
 @app.command("list")
-def list_models() -> None:
+def list_models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
     """List the catalogue: every model's role, size and licence, and whether it is on this machine."""
+    if as_json:
+        print_json(
+            {
+                "models": [
+                    {
+                        "name": entry.name,
+                        "role": entry.role,
+                        "size": entry.size,
+                        "licence": entry.licence,
+                        "cached": is_cached(entry),
+                        "note": entry.note,
+                    }
+                    for entry in CATALOGUE.values()
+                ]
+            }
+        )
+        return
     rows: list[tuple[str, ...]] = [
         (
             entry.name,

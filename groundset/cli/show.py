@@ -1,18 +1,16 @@
 """`groundset show`: the samples and rejects of a run, to be read by a person."""
 
 import json
-import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.padding import Padding
-from rich.table import Table
 
+from groundset.cli.outputs import check_out, name_of, tell
+from groundset.cli.tables import print_json
 from programs.errors import InputError
 
 Row = dict[str, Any]
@@ -21,36 +19,62 @@ Row = dict[str, Any]
 def show(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     rejects: Annotated[bool, typer.Option("--rejects", help="Show what was refused instead.")] = False,
+    step: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STEP,...", help="Of the rejects, show those of these steps. Repeatable."),
+    ] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show at most this many.")] = None,
     id: Annotated[
         str | None,
         typer.Option(metavar="ID", help="Show the sample whose id is this or starts so."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON lines.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="With --rejects: write the refused questions as rows for `groundset judge questions`; - is standard "
+            "output.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show the samples or the rejects of a run.
 
-    Every sample comes with its contexts and its trail: what each step said about it.
+    Every sample comes with its contexts and its trail: what each step said about it. Of the rejects, chunks that had
+    nothing left to ask are counted only, unless --step names their step.
     """
     if id is not None and rejects:
         raise InputError("--id names a sample; leave --rejects out")
-    rows = read_rows(run, "rejects.jsonl" if rejects else "samples.jsonl")
-    chosen = [row for row in rows if row["id"].startswith(id)] if id is not None else rows
-    if id is not None and not chosen:
-        raise InputError(f"{run} holds no sample whose id starts with {id}")
+    for name, given in (("--step", step), ("--out", out)):
+        if given and not rejects:
+            raise InputError(f"{name} is about rejects; add --rejects")
+    if out is not None and as_json:
+        raise InputError("--json prints and --out writes a file; leave one of them out")
+    kept, refused = read_rows(run, "samples.jsonl"), read_rows(run, "rejects.jsonl")
+    steps = _steps(step, refused)
+    if out is not None:
+        _write_refused(run, steps, limit, out)
+        return
+    chosen = _rejects(refused, steps) if rejects else kept
+    left_out = len(refused) - len(chosen) if rejects and steps is None else 0
+    if id is not None:
+        chosen = [row for row in kept if row["id"].startswith(id)]
+        if not chosen:
+            raise InputError(f"{run} holds no sample whose id starts with {id}")
+    by_step = dict(Counter(row["step"] for row in refused).most_common())
     chosen = chosen[:limit]
     if as_json:
-        for row in chosen:
-            typer.echo(json.dumps(row, ensure_ascii=False))
+        rows = {"rejects": chosen, "left_out": left_out} if rejects else {"samples": chosen}
+        print_json({"run": str(run), "kept": len(kept), "refused": by_step, **rows})
         return
-    console = Console(highlight=False)
+    from groundset.cli.reading import print_rejects, print_samples, print_summary
+
     if rejects:
-        _print_rejects(console, chosen)
+        print_rejects(chosen)
     else:
-        for row in chosen:
-            _print_sample(console, row)
+        print_samples(chosen)
     if id is None:
-        _print_summary(console, run, len(chosen), rejects)
+        print_summary(len(chosen), len(kept), by_step, rejects=rejects, left_out=left_out)
 
 
 def read_rows(run: Path, name: str) -> list[Row]:
@@ -72,71 +96,35 @@ def read_rows(run: Path, name: str) -> list[Row]:
         raise InputError(f"cannot read {file}: {error}") from error
 
 
-def _print_sample(console: Console, row: Row) -> None:
-    retrieval = row["retrieval"]
-    rank = f"found at rank {retrieval['rank']}" if retrieval["rank"] else "not found again"
-    facts = [row["evolution"], row["language"], f"good with {row['probability']:.2f}", rank]
-    console.rule(f"[bold]{_safe(row['id'])}[/bold]  {_safe(', '.join(facts))}", align="left")
-    body = Table.grid(padding=(0, 2))
-    body.add_column(style="bold", no_wrap=True)
-    body.add_column(overflow="fold")
-    body.add_row("Question", _safe(row["question"]))
-    body.add_row("Answer", _safe(row["answer"]))
-    for context in row["contexts"]:
-        where = f"{context['path']}, characters {context['start']} to {context['end']}"
-        topic = " > ".join(dict.fromkeys([context["title"], *context["headings"]]))
-        body.add_row("Context", f"[italic]{_safe(topic)}[/italic] ({_safe(where)})")
-        body.add_row("", _safe(context["text"]))
-    console.print(body)
-    console.print()
-    console.print(_trail(row["trail"]))
-    console.print()
+def _steps(given: Sequence[str] | None, refused: Sequence[Row]) -> frozenset[str] | None:
+    """Return the steps whose rejects are wanted, None for all."""
+    if not given:
+        return None
+    known = dict.fromkeys(row["step"] for row in refused)
+    named = [name.strip() for each in given for name in each.split(",") if name.strip()]
+    for name in named:
+        if name not in known:
+            there = f"choose of {', '.join(known)}" if known else "nothing was refused"
+            raise InputError(f"--step {name}: this run has no rejects of that step; {there}")
+    return frozenset(named)
 
 
-def _trail(records: Iterable[Row]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), title="Trail", title_justify="left", title_style="bold")
-    for heading in ("Step", "Candidate", "Verdict", "Probability"):
-        table.add_column(heading, no_wrap=True, header_style="dim")
-    table.add_column("What it said", overflow="fold", header_style="dim")
-    for record in records:
-        probability = record.get("probability")
-        said = [f"{name}: {_plain(value)}" for name, value in record.get("output", {}).items()]
-        said += [record["reason"]] if record.get("reason") else []
-        table.add_row(
-            _safe(record["step"]),
-            str(record.get("candidate", 0)),
-            record.get("verdict") or "",
-            "" if probability is None else f"{probability:.2f}",
-            _safe("; ".join(said)),
-        )
-    return table
+def _rejects(refused: Sequence[Row], steps: frozenset[str] | None) -> list[Row]:
+    from programs.trail import NOTHING_TO_ASK
+
+    if steps is None:
+        return [row for row in refused if row["reason"] != NOTHING_TO_ASK]
+    return [row for row in refused if row["step"] in steps]
 
 
-def _print_rejects(console: Console, rows: Sequence[Row]) -> None:
-    for row in rows:
-        probability = row.get("probability")
-        facts = [row["reason"], *([] if probability is None else [f"good with {probability:.2f}"])]
-        console.print(f"[bold]{_safe(row['step'])}[/bold]  {_safe(', '.join(facts))}")
-        for line in (row.get("question"), f"chunk {row['chunk_id']}"):
-            if line:
-                console.print(Padding(_safe(line), (0, 0, 0, 2)))
-        console.print()
+def _write_refused(run: Path, steps: frozenset[str] | None, limit: int | None, out: Path) -> None:
+    from groundset.files import write_rows
+    from groundset.runs.record import run_files
+    from groundset.runs.refused import refused_rows
+    from groundset.runs.store import RunStore
 
-
-def _print_summary(console: Console, run: Path, shown: int, rejects: bool) -> None:
-    refused = read_rows(run, "rejects.jsonl")
-    kept = len(read_rows(run, "samples.jsonl"))
-    what = f"{shown} of {len(refused)} rejects" if rejects else f"{shown} of {kept} samples"
-    steps = ", ".join(f"{step} {count}" for step, count in Counter(row["step"] for row in refused).most_common())
-    by_step = f" ({_safe(steps)})" if steps else ""
-    console.print(f"Shown: {what}. Kept {kept}, refused {len(refused)}{by_step}.")
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _safe(text: str) -> str:
-    """Return model or document text without control characters, and without meaning as markup."""
-    kept = (character for character in text if character in "\n\t" or unicodedata.category(character) != "Cc")
-    return escape("".join(kept))
+    check_out(out, run_files(run))
+    with RunStore.read(run) as store:
+        rows = list(islice(refused_rows(store, steps), limit))
+    write_rows(out, rows)
+    tell(f"{len(rows)} refused questions: {name_of(out)}.", out)

@@ -1,21 +1,65 @@
-"""Tables: ruled on a terminal, aligned plain text elsewhere."""
+"""What commands print: one JSON document, or tables and lines for a reader.
 
-from collections.abc import Sequence
+Tables are ruled on a terminal and aligned plain text elsewhere. Where they do not fit, every row is a block of its own.
+Text that goes to a file or a pipe is only folded if ``COLUMNS`` says how wide it may be.
+"""
+
+import json
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+_WIDE = 10_000  # columns; a table that is measured where there are fewer breaks its words
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under their headings."""
     console = Console()
+    limit = _limit(console)
     if console.is_terminal:
         table = Table(*headings)
         for row in rows:
-            table.add_row(*row)
-        console.print(table)
-        return
+            table.add_row(*map(Text, row))
+        if console.measure(table, options=console.options.update(max_width=_WIDE)).minimum <= console.width:
+            console.print(table)
+            return
     widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]
+    if limit is not None and sum(widths) + 2 * (len(widths) - 1) > limit:
+        _print_blocks(console, headings, rows)
+        return
     for row in (headings, *rows):
         typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def print_line(text: str) -> None:
+    """Print a sentence or two."""
+    limit = _limit(Console())
+    typer.echo(text if limit is None else textwrap.fill(text, limit, break_long_words=False, break_on_hyphens=False))
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON document."""
+    typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def _limit(console: Console) -> int | None:
+    """Return how many columns there are, None where nobody can know."""
+    return console.width if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else None
+
+
+def _print_blocks(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    for number, row in enumerate(rows):
+        if number:
+            console.print()
+        block = Table.grid(padding=(0, 2))
+        block.add_column(no_wrap=True)
+        block.add_column(overflow="fold")
+        for heading, cell in zip(headings, row, strict=True):
+            block.add_row(heading, Text(cell))
+        console.print(block)

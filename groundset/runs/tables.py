@@ -116,6 +116,11 @@ class AttemptTable:
         names = ("step", "candidate", "output", "probability", "verdict", "reason")
         return [StepRecord(**{**dict(zip(names, row, strict=True)), "output": json.loads(row[2])}) for row in rows]
 
+    def contexts(self, number: int) -> tuple[str, ...]:
+        """Return the ids of the chunks that an attempt was about."""
+        [(ids,)] = self._database.execute("SELECT contexts FROM attempts WHERE number = ?", (number,))
+        return tuple(json.loads(ids))
+
     def step_counts(self) -> dict[str, int]:
         """Return how often each step spoke in decided attempts, in the order in which steps first come."""
         rows = self._database.execute(
@@ -182,6 +187,14 @@ class ResultTable:
         """Yield what was refused."""
         for (record,) in self._database.each("SELECT record FROM rejects ORDER BY position"):
             yield Reject.model_validate_json(record)
+
+    def refused_questions(self) -> Iterator[tuple[int, int, Reject]]:
+        """Yield place, attempt and reject of every question that was refused."""
+        for position, attempt, record in self._database.each(
+            "SELECT position, attempt, record FROM rejects WHERE attempt IS NOT NULL "
+            "AND json_extract(record, '$.question') IS NOT NULL ORDER BY position"
+        ):
+            yield position, attempt, Reject.model_validate_json(record)
 
     def evolution_counts(self) -> dict[str, int]:
         """Return how many samples there are of each evolution, the most first."""

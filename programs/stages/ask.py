@@ -9,7 +9,7 @@ from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.pair import Pair
 from programs.steps.question import seed_question
 from programs.tools import Tools
-from programs.trail import Trail
+from programs.trail import NOTHING_TO_ASK, Trail
 from programs.types import Focus
 
 
@@ -74,7 +74,7 @@ class Ask(dspy.Module):
         found = self._open(trail) if self.pairs else self._named(trail)
         left = [focus for focus in found if wanted(focus)]
         if not left:
-            trail.refuse("pair" if self.pairs else "keyphrases", "no further sentence can carry a question")
+            trail.refuse("pair" if self.pairs else "keyphrases", NOTHING_TO_ASK)
         return tuple(left[: self.candidates]), len(left) <= self.candidates
 
     def _open(self, trail: Trail) -> list[Focus]:

@@ -1,5 +1,7 @@
 """`groundset experiments` and `groundset promote`: what they say where nothing was tracked, and where it was."""
 
+import json
+
 import pytest
 
 from groundset.tracking.compiles import CompileStore
@@ -30,16 +32,17 @@ def test_a_server_that_is_not_there_is_named_soon(run, monkeypatch):
     assert "secret" not in ran.err
 
 
+FOUND = [
+    Experiment("r1", "answer", "tiny", "labeled", {"dev": 0.2, "test": 0.3}, {"dev": 0.5, "test": 0.6}, 1200, True, 7),
+    Experiment("r2", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.2}, 80, False),
+    Experiment("r3", "question", "tiny", "gepa", {}, {}, 0, False, status="FAILED", error="out of memory"),
+    Experiment("r4", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.9}, 9, False, status="KILLED"),
+    Experiment("r5", "question", "tiny", "gepa", {}, {}, 0, False, status="FAILED", error="disk full"),
+]
+
+
 def test_compiles_are_listed_with_their_champion(run, monkeypatch):
-    found = [
-        Experiment(
-            "r1", "answer", "tiny", "labeled", {"dev": 0.2, "test": 0.3}, {"dev": 0.5, "test": 0.6}, 1200, True, 7
-        ),
-        Experiment("r2", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.2}, 80, False),
-        Experiment("r3", "question", "tiny", "gepa", {}, {}, 0, False, status="FAILED", error="out of memory"),
-        Experiment("r4", "question", "tiny", "gepa", {"dev": 0.1}, {"dev": 0.9}, 9, False, status="KILLED"),
-        Experiment("r5", "question", "tiny", "gepa", {}, {}, 0, False, status="FAILED", error="disk full"),
-    ]
+    found = FOUND
     monkeypatch.setattr(CompileStore, "experiments", lambda store: found)
     ran = run("experiments")
     assert ran.out.splitlines() == [
@@ -55,3 +58,43 @@ def test_compiles_are_listed_with_their_champion(run, monkeypatch):
     assert run("experiments").out == "Not finished: 1 failed. groundset ui shows them.\n"
     monkeypatch.setattr(CompileStore, "experiments", lambda store: [])
     assert run("experiments").out == "No compile is tracked here; groundset compile makes one.\n"
+
+
+def test_json_is_one_document(run, monkeypatch):
+    monkeypatch.setattr(CompileStore, "experiments", lambda store: FOUND)
+    ran = run("experiments", "--json")
+    told = json.loads(ran.out)
+    assert (ran.err, told["unfinished"]) == ("", {"failed": 2, "killed": 1})
+    assert [each["run_id"] for each in told["compiles"]] == ["r1", "r2"]
+    assert told["compiles"][0] == {
+        "run_id": "r1",
+        "step": "answer",
+        "model": "tiny",
+        "optimizer": "labeled",
+        "before": {"dev": 0.2, "test": 0.3},
+        "after": {"dev": 0.5, "test": 0.6},
+        "calls": 1200,
+        "champion": True,
+        "compared": 7,
+        "status": "FINISHED",
+    }
+    monkeypatch.setattr(CompileStore, "experiments", lambda store: [])
+    assert json.loads(run("experiments", "--json").out) == {"compiles": [], "unfinished": {}}
+
+
+def test_sixty_columns_are_enough(run_narrow, monkeypatch):
+    long = FOUND[0]._replace(run_id="0123456789abcdef0123456789abcdef")
+    monkeypatch.setattr(CompileStore, "experiments", lambda store: [long, *FOUND[1:]])
+    lines = run_narrow("experiments")
+    assert lines[:8] == [
+        "step       answer",
+        "model      tiny",
+        "optimizer  labeled",
+        "dev        0.200 to 0.500",
+        "test       0.300 to 0.600",
+        "compared   7",
+        "calls      1,200",
+        "run        0123456789abcdef0123456789abcdef *",
+    ]
+    assert lines[8:10] == ["", "step       question"]
+    assert " ".join(lines[-1:]) == "Not finished: 2 failed, 1 killed. groundset ui shows them."

@@ -2,6 +2,8 @@
 
 import json
 
+from groundset.data_files import data_path
+
 ROW = {
     "id": "c1",
     "document": "tide-mill",
@@ -77,3 +79,41 @@ def test_gold_rows_alone_are_counted_by_kind(run, tmp_path):
     del row["short_question"]
     counted = run("labels", "stats", write(tmp_path / "g.jsonl", row)).out
     assert counted.startswith("1 gold rows of 1 documents for step answer.\n\nkind   train  dev  test  all\nwords  1")
+
+
+def test_json_is_one_document(run, tmp_path):
+    first = write(tmp_path / "a.jsonl", ROW, BAD)
+    question = {**ROW, "id": "q1", "question": "When?", "passage": ROW["text"], "language": "de"}
+    question["answer"] = {"text": "1712", "label": "correct"}
+    del question["text"]
+    second = write(tmp_path / "b.jsonl", question, {**ROW, "annotation_pass": 2})
+    ran = run("labels", "stats", first, second, write(tmp_path / "g.jsonl", GOLD), "--json")
+    one, none = {"train": 1, "dev": 0, "test": 0, "all": 1}, {}
+    two = {name: 2 * count for name, count in one.items()}
+    assert (ran.status, ran.err) == (0, "")
+    assert json.loads(ran.out) == {
+        "labels": {
+            "rows": 3,
+            "documents": 1,
+            "reasons": {"ok": two, "citation": one},
+            "languages": {"en": two, "de": one},
+            "origins": {"written": one},
+            "answers": {"correct": 1},
+            "agreement": {"rows": 1, "verdicts": None, "reasons": None},
+        },
+        "gold": {"compress": {"rows": 1, "documents": 1, "kinds": {"": one}, "languages": {"en": one}}},
+    }
+    told = run("labels", "stats", first, second).out
+    assert "1 rows were labelled twice: Cohen's kappa undefined for good or bad" in told
+    alone = json.loads(run("labels", "stats", tmp_path / "g.jsonl", "--json").out)
+    assert (alone["labels"], list(alone["gold"])) == (None, ["compress"])
+    without = json.loads(run("labels", "stats", first, "--json").out)
+    assert (without["labels"]["agreement"], without["gold"]) == (None, none)
+
+
+def test_sixty_columns_are_enough(run_narrow):
+    files = sorted(data_path("labels").glob("questions*.jsonl"))
+    lines = run_narrow("labels", "stats", *files)
+    assert "reason             train  dev  test  all" in lines
+    assert lines[-2].endswith("for good or")
+    assert lines[-1].startswith("bad, ")

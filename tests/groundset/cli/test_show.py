@@ -2,6 +2,14 @@ import json
 
 import pytest
 
+from groundset.cli import judge
+from groundset.files import write_rows
+from groundset.runs.record import reject_row
+from groundset.runs.schedule import Verdict
+from groundset.runs.store import RunStore
+from programs.trail import NOTHING_TO_ASK
+from programs.types import Attempt, Chunk, Context, Reject, StepRecord
+
 RETRIEVAL = {"rank": 2, "retrieved_id": "ferry-0001", "retrieved_content": "…", "score": 0}
 CONTEXT = {
     "chunk_id": "ferry-0000",
@@ -62,6 +70,7 @@ REJECTS = [
     },
     {"step": "chunk", "reason": "a list", "probability": None, "question": None, "chunk_id": "c-2"},
     {"step": "judge", "reason": "not answerable", "probability": 0.4, "question": "Who?", "chunk_id": "c-3"},
+    {"step": "pair", "reason": NOTHING_TO_ASK, "probability": None, "question": None, "chunk_id": "c-4"},
 ]
 
 
@@ -87,7 +96,7 @@ def test_samples_are_shown_with_their_trail(run, folder):
         "chunk 0 good 0.88 content: 0.91",
         "question 1 question: When?",
         "judge 1 bad 0.31 unclear",
-        "Shown: 2 of 2 samples. Kept 2, refused 3 (judge 2, chunk 1).",
+        "Shown: 2 of 2 samples. Kept 2, refused 4 (judge 2, chunk 1, pair 1).",
     ):
         assert part in text
     assert "\x1b" not in ran.out
@@ -98,7 +107,7 @@ def test_rejects_are_shown_with_step_and_reason(run, folder):
     assert "judge not clear, good with 0.20 What [red]this[/red]? chunk c-1" in text
     assert "chunk a list chunk c-2" in text
     assert "c-3" not in text
-    assert "Shown: 2 of 3 rejects." in text
+    assert "Shown: 2 of 4 rejects." in text
 
 
 def test_one_sample_is_found_by_the_start_of_its_id(run, folder):
@@ -108,11 +117,117 @@ def test_one_sample_is_found_by_the_start_of_its_id(run, folder):
     assert run("show", folder, "--id", "q", "--rejects").status == 2
 
 
-def test_json_lines_are_the_rows_themselves(run, folder):
+def test_json_is_one_document(run, folder):
+    found = {"run": str(folder), "kept": 2, "refused": {"judge": 2, "chunk": 1, "pair": 1}}
     ran = run("show", folder, "--json", "--limit", 1)
-    assert [json.loads(line) for line in ran.out.split("\n") if line] == SAMPLES[:1]
+    assert json.loads(ran.out) == {**found, "samples": SAMPLES[:1]}
+    assert json.loads(run("show", folder, "--json", "--id", "q-abd").out)["samples"] == SAMPLES[1:]
     ran = run("show", folder, "--json", "--rejects")
-    assert [json.loads(line) for line in ran.out.split("\n") if line] == REJECTS
+    assert json.loads(ran.out) == {**found, "rejects": REJECTS[:3], "left_out": 1}
+    assert ran.err == ""
+
+
+def test_rejects_are_chosen_by_their_steps(run, folder):
+    def shown(*options):
+        return json.loads(run("show", folder, "--rejects", "--json", *options).out)
+
+    assert shown("--step", "judge")["rejects"] == [REJECTS[0], REJECTS[2]]
+    assert shown("--step", "judge, chunk") == shown("--step", "chunk", "--step", "judge")
+    assert shown("--step", "judge,chunk")["rejects"] == REJECTS[:3]
+    assert shown("--step", "pair")["rejects"] == REJECTS[3:]
+    assert shown("--step", "pair")["left_out"] == 0
+    ran = run("show", folder, "--rejects", "--step", "judge,jury")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == (
+        "groundset: error: --step jury: this run has no rejects of that step; choose of judge, chunk, pair\n"
+    )
+
+
+def test_chunks_with_nothing_to_ask_are_counted_only(run, folder):
+    text = " ".join(run("show", folder, "--rejects").out.split())
+    assert NOTHING_TO_ASK not in text
+    assert "Shown: 3 of 4 rejects." in text
+    assert "Left out: 1 chunks that had nothing left to ask (--step shows them)." in text
+    told = " ".join(run("show", folder, "--rejects", "--step", "pair").out.split())
+    assert f"pair {NOTHING_TO_ASK}" in told
+    assert "Left out" not in told
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A run with a store, whose second attempt had its question refused."""
+    chunk = Chunk(
+        chunk_id="c-1", doc_id="d", path="d.md", title="D", start=0, end=6, text="The **ferry** sails at nine."
+    )
+    context = Context(chunk=chunk, passage="", topic="", language="en")
+    reject = Reject(step="judge", reason="not clear", chunk_id="c-1", probability=0.2, question="When sails it?")
+    with RunStore.create(tmp_path / "run", meta={}, documents=[], chunks=[chunk]) as store:
+        store.attempts.begin(Attempt(number=0, contexts=(context,), wanted="simple"))
+        store.attempts.add_step(
+            0, 0, StepRecord(step="question", output={"question": "When sails it?", "answer": "at nine"})
+        )
+        rejects = [Reject(step="chunk", reason="a list", chunk_id="c-1"), reject]
+        store.results.decide(0, Verdict(None, True), None, None, rejects)
+        write_rows(store.folder / "samples.jsonl", [])
+        write_rows(store.folder / "rejects.jsonl", map(reject_row, rejects))
+    return tmp_path / "run"
+
+
+def test_refused_questions_are_written_as_rows_that_can_be_judged(run, stored, tmp_path):
+    out = tmp_path / "refused.jsonl"
+    ran = run("show", stored, "--rejects", "--out", out)
+    assert (ran.status, ran.out) == (0, f"1 refused questions: {out}.\n")
+    [row] = judge.read_rows(out, ("id", "question", "answer", "passage"))
+    assert {**row, "id": ""} == {
+        "id": "",
+        "question": "When sails it?",
+        "answer": "at nine",
+        "passage": "The ferry sails at nine.",
+        "chunk_ids": ["c-1"],
+        "step": "judge",
+        "reason": "not clear",
+        "probability": 0.2,
+    }
+    ran = run("show", stored, "--rejects", "--step", "judge", "--out", "-")
+    assert [json.loads(line) for line in ran.out.splitlines()] == [row]
+    assert ran.err == "1 refused questions: standard output.\n"
+    assert run("show", stored, "--rejects", "--step", "chunk", "--out", out).status == 0
+    assert out.read_text(encoding="utf-8") == ""
+
+
+def test_the_files_of_the_run_are_not_replaced(run, stored):
+    before = (stored / "rejects.jsonl").read_bytes()
+    ran = run("show", stored, "--rejects", "--out", stored / "rejects.jsonl")
+    assert (ran.status, "--out would replace the input" in ran.err) == (2, True)
+    assert (stored / "rejects.jsonl").read_bytes() == before
+
+
+def test_options_that_do_not_go_together_are_refused(run, folder, tmp_path):
+    for options, said in (
+        (["--step", "judge"], "--step is about rejects; add --rejects"),
+        (["--out", tmp_path / "a.jsonl"], "--out is about rejects; add --rejects"),
+        (["--rejects", "--json", "--out", tmp_path / "a.jsonl"], "leave one of them out"),
+    ):
+        ran = run("show", folder, *options)
+        assert (ran.status, ran.out) == (2, "")
+        assert said in ran.err
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_sixty_columns_are_enough(run_narrow, folder):
+    lines = run_narrow("show", folder)
+    assert lines[0].startswith("q-abc1 ───")
+    assert lines[1] == "reasoning, en, good with 0.91, found at rank 2"
+    trail = lines.index("Trail")
+    assert lines[trail + 1 : trail + 7] == [
+        "chunk, candidate 0, good, 0.88",
+        "  content: 0.91",
+        "question, candidate 1",
+        "  question: When?",
+        "judge, candidate 1, bad, 0.31",
+        "  unclear",
+    ]
+    assert "judge  not clear, good with 0.20" in run_narrow("show", folder, "--rejects")
 
 
 def test_a_run_without_samples_is_shown_too(run, tmp_path):

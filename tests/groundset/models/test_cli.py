@@ -1,15 +1,24 @@
+import json
 import os
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from groundset.cli import models as command
 from groundset.cli import tables
+from groundset.models.catalogue import CATALOGUE
 from programs.errors import UnknownModelError
 
 runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch):
+    """Whoever runs the tests may have said how wide the terminal is."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 def test_list_is_plain_when_not_a_terminal():
@@ -23,12 +32,43 @@ def test_list_is_plain_when_not_a_terminal():
 
 
 def test_list_is_a_table_on_a_terminal(monkeypatch):
-    monkeypatch.setattr(
-        tables, "Console", lambda: __import__("rich.console").console.Console(force_terminal=True, width=150)
-    )
+    monkeypatch.setattr(tables, "Console", lambda: Console(force_terminal=True, width=150))
     result = runner.invoke(command.app, ["list"])
     assert "┃" in result.output
     assert "qwen2.5-coder-0.5b" in result.output
+
+
+def test_a_terminal_that_is_too_narrow_gets_a_block_for_each_model(monkeypatch):
+    narrow = Console(force_terminal=True, width=60)
+    monkeypatch.setattr(tables, "Console", lambda: narrow)
+    assert_blocks(runner.invoke(command.app, ["list"]).output)
+
+
+def test_sixty_columns_are_enough(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    assert_blocks(runner.invoke(command.app, ["list"]).output)
+
+
+def assert_blocks(output):
+    lines = [line.rstrip() for line in output.splitlines()]
+    assert max(map(len, lines)) <= 60
+    assert [line.split(maxsplit=1)[1] for line in lines if line.startswith("name ")] == list(CATALOGUE)
+    assert "licence  Apache-2.0" in lines
+    assert all(entry.note in " ".join(output.split()) for entry in CATALOGUE.values())
+
+
+def test_models_alone_lists():
+    assert runner.invoke(command.app, []).output == runner.invoke(command.app, ["list"]).output != ""
+
+
+def test_json_is_one_document():
+    result = runner.invoke(command.app, ["list", "--json"])
+    models = json.loads(result.stdout)["models"]
+    assert [model["name"] for model in models] == list(CATALOGUE)
+    for model in models:
+        assert list(model) == ["name", "role", "size", "licence", "cached", "note"]
+        assert model["size"] == CATALOGUE[model["name"]].size
+        assert model["cached"] is False
 
 
 def test_pull_prints_the_paths(monkeypatch):

@@ -20,14 +20,16 @@ _DEV, _TEST = 20, 20  # of a hundred documents whose rows name no split
 class LabelledAnswer(BaseModel):
     """An answer to a question, itself called correct, incomplete or unsupported."""
 
-    model_config = ConfigDict(frozen=True, str_strip_whitespace=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
     text: str = Field(min_length=1)
     label: Literal["correct", "incomplete", "unsupported"]
 
 
 class _Label(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    """What both kinds of labels have; a key that no kind knows is a fault, for it may be a misspelt one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(min_length=1)
     document: str = Field(min_length=1)
@@ -82,7 +84,10 @@ class ChunkLabel(_Label):
 
 
 class QuestionLabel(_Label):
-    """A question called good or bad for its ``passage``; ``origin`` tells who wrote it: a person or a model."""
+    """A question called good or bad for its ``passage``; ``origin`` tells who wrote it: a person or a model.
+
+    ``chunk`` is the id of the label of its passage, if that has one.
+    """
 
     question: str = Field(min_length=1)
     passage: str = Field(min_length=1)
@@ -90,6 +95,7 @@ class QuestionLabel(_Label):
     topic: str = ""
     answer: LabelledAnswer | None = None
     origin: str = "written"
+    chunk: str = ""
 
     @property
     def inputs(self) -> dict[str, str]:

@@ -99,7 +99,8 @@ def first_fault(error: ValidationError) -> str:
     """Return the first thing that is wrong with a row, with the key that it is about."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    told = str(first["msg"]).removeprefix("Value error, ")
+    told = "there is no such key" if first["type"] == "extra_forbidden" else str(first["msg"])
+    told = told.removeprefix("Value error, ")
     return f"{where}: {told}" if where else told
 
 

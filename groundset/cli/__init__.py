@@ -63,7 +63,6 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         help="Turn documents into a RAG evaluation set, on a language model on your own machine.",
         epilog="`groundset COMMAND --help` explains a command. Set GROUNDSET_DEBUG=1 to see tracebacks.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},

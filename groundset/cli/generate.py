@@ -69,7 +69,9 @@ def generate(
     ] = None,
     chunks: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Your own chunks, JSONL or parquet: doc_id, contents. Taken as they are."),
+        typer.Option(
+            metavar="FILE", help="Your own chunks, JSONL or parquet: doc_id and contents or text. Taken as they are."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Fixes what chance would decide.", show_default="0")] = None,
     workers: Annotated[

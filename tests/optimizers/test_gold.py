@@ -119,7 +119,7 @@ def test_every_step_of_the_table_has_a_sound_row_here(tmp_path: Path) -> None:
         ("sound", {"kind": "wrong"}, "what is sound has no kind of fault, and what is not has one"),
         ("question", {"kind": "yes_no"}, "a yes_no question has a reply"),
         ("question", {"reply": "Yes."}, "a yes_no question has a reply"),
-        ("question", {"annotator": "me"}, "annotator: Extra inputs are not permitted"),
+        ("question", {"annotator": "me"}, "annotator: there is no such key"),
         ("question", {"split": None}, "split: "),
         ("answer", {"answer": "the roof"}, "the answer does not stand in the passage"),
         ("answer", {"answer": "not stated"}, "the answer of a not_stated question, and of no other"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from groundset.data_files import data_path
 from optimizers.gold import check
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels, refuse_test_rows, split_of
 from programs.errors import LabelError, LeakError
@@ -54,6 +55,8 @@ def test_labels_are_read_with_their_answers(tmp_path: Path) -> None:
         ({"text": ""}, "text: "),
         ({"split": "holdout"}, "split: "),
         ({"id": None}, "id: "),
+        ({"splitt": "dev"}, "splitt: there is no such key"),
+        ({"answer": {"text": "1712", "label": "correct"}}, "answer: there is no such key"),
     ],
 )
 def test_a_wrong_row_is_named_with_its_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
@@ -62,6 +65,16 @@ def test_a_wrong_row_is_named_with_its_line(tmp_path: Path, change: dict[str, An
     assert str(problem).startswith(f"{file}, line 2: {said}")
     with pytest.raises(LabelError, match="line 2"):
         read_labels(ChunkLabel, [file])
+
+
+def test_a_key_that_an_answer_does_not_know_is_named(tmp_path: Path) -> None:
+    answer = {"text": "1712", "label": "correct", "note": "x"}
+    file = write(tmp_path / "q.jsonl", QUESTION, {**QUESTION, "id": "q2", "answer": answer})
+    assert [str(problem) for problem in check([file])] == [f"{file}, line 2: answer.note: there is no such key"]
+
+
+def test_the_shipped_labels_have_no_unknown_keys() -> None:
+    assert check(sorted(data_path("labels").glob("*.jsonl"))) == []
 
 
 def test_repeated_ids_and_documents_in_two_splits_are_problems(tmp_path: Path) -> None:

@@ -115,6 +115,22 @@ def test_a_folder_is_no_target_and_a_new_one_is_made(run, docs, tmp_path):
 OWN = {"doc_id": "d", "contents": "The ferry leaves Tollvik at nine."}
 
 
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        ({"doc_id": "d", "contents": "Tollvik."}, "d"),
+        ({"doc_id": "d", "text": "Tollvik."}, "d"),
+        ({"chunk_id": "c", "doc_id": "d", "text": "Tollvik."}, "c"),
+    ],
+)
+def test_own_chunks_have_their_text_under_either_name(run, tmp_path, row, name):
+    file, out = tmp_path / "own.jsonl", tmp_path / "out.jsonl"
+    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert run("chunk", file, "--out", out).status == 0
+    assert [(chunk["chunk_id"], chunk["text"]) for chunk in read(out)] == [(name, "Tollvik.")]
+    assert "contents or text" in " ".join(run("generate", "--help").out.split())
+
+
 @pytest.fixture
 def own(tmp_path):
     """Chunks of the user's own, which are input where they are named."""

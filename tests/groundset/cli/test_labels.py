@@ -37,6 +37,13 @@ def test_every_problem_is_named_and_the_status_is_2(run, tmp_path):
     assert run("labels", "stats", tmp_path / "none.jsonl").status == 2
 
 
+def test_an_unknown_key_is_named_with_file_and_row(run, tmp_path):
+    file = write(tmp_path / "a.jsonl", ROW, {**BAD, "reasn": "citation"})
+    ran = run("labels", "check", file)
+    assert (ran.status, ran.out) == (2, f"{file}, line 2: reasn: there is no such key\n")
+    assert run("labels", "stats", file).status == 2
+
+
 def test_stats_count_and_tell_the_agreement_of_two_passes(run, tmp_path):
     first = write(tmp_path / "a.jsonl", ROW, BAD)
     again = write(tmp_path / "b.jsonl", {**ROW, "annotation_pass": 2}, {**BAD, "annotation_pass": 2})

@@ -78,6 +78,40 @@ def test_wrong_usage_is_one_line_and_status_2(run):
         assert ran.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_its_completion(run, monkeypatch, shell):
+    monkeypatch.setenv("_GROUNDSET_COMPLETE", f"source_{shell}")
+    ran = run()
+    assert (ran.status, ran.err) == (0, "")
+    assert "groundset" in ran.out
+    assert f"_GROUNDSET_COMPLETE=complete_{shell}" in ran.out
+    monkeypatch.setenv("_GROUNDSET_COMPLETE", f"complete_{shell}")
+    for name, value in (
+        ("COMP_WORDS", "groundset la"),
+        ("COMP_CWORD", "1"),
+        ("_TYPER_COMPLETE_ARGS", "groundset la"),
+        ("_TYPER_COMPLETE_FISH_ACTION", "get-args"),
+    ):
+        monkeypatch.setenv(name, value)
+    ran = run()
+    assert (ran.status, "labels" in ran.out, "models" in ran.out) == (0, True, False)
+
+
+def command_names(command, *path):
+    yield path
+    for name, below in getattr(command, "commands", {}).items():
+        yield from command_names(below, *path, name)
+
+
+COMMANDS = list(command_names(typer.main.get_command(cli.build_app())))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help_fits_sixty_columns(run_narrow, command):
+    lines = run_narrow(*command, "--help")
+    assert any(line.startswith("Usage: ") for line in lines)
+
+
 def test_version(run):
     assert run("--version") == (0, f"groundset {__version__}\n", "")
 

@@ -19,7 +19,7 @@ class Finish(dspy.Module):
         super().__init__()
         self.round_trip = RoundTrip(tools, judging, max_rank)
         self.answer = Answer(tools)
-        self.languages = tools.languages
+        self.tools = tools
 
     def forward(self, trail: Trail, judged: Judged, evolution: str) -> Draft | None:
         """Return the draft of a question, None if a check fails."""
@@ -41,7 +41,7 @@ class Finish(dspy.Module):
             trail=trail.of(judged.number),
             metadata={
                 "focus": judged.focus.sentence,
-                "kind": kind_of(judged.question, judged.focus, self.languages[trail.language]),
+                "kind": kind_of(judged.question, judged.focus, self.tools.languages[trail.language]),
                 "source_rank": judged.retrieval.rank,
             },
         )

@@ -147,7 +147,7 @@ class Compiling:
             and the words that broke it.
         instructions: the pool of instructions, each against one kind of fault.
         deviation: the standard deviation of the paired differences of two candidates on dev rows, as it was measured;
-            docs/compilation.md says where. It tells beforehand what a number of rows can see.
+            docs/experiments/ says where. It tells beforehand what a number of rows can see.
         asks_model: whether the metric asks the model once more for each question that is any good.
         teaching: what weights are trained with, for a step that can be taught.
         fitting: what its head is fitted with, for a step that decides.

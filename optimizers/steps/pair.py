@@ -16,7 +16,8 @@ from programs.types import Focus
 
 _OF_A_KIND = 0.5  # of the rows that weights learn from name the kind, so that a run may ask for one
 # Share of a question's content words that must be shown. Taught with all rows, a model of half a billion weights wrote
-# 8 good questions to 51 hard English facts, with those of a share of 0.75 15 or 16 (docs/compilation.md).
+# 8 good questions to 51 hard English facts, with those of a share of 0.75 15 or 16 (docs/experiments/, teaching
+# weights).
 _NEAR = 0.6
 
 

@@ -4,7 +4,7 @@ from programs.steps.base import Step
 from signatures import WeighPair
 
 # Probability from which on a pair is taken. Good and spoilt questions were learned in equal number, so probabilities
-# order pairs and are no shares. Chosen on 71 pairs about 16 real articles (docs/compilation.md).
+# order pairs and are no shares. Chosen on 71 pairs about 16 real articles (docs/experiments/, teaching weights).
 SOUND = 0.8
 
 STEP = Step("sound", WeighPair, decides=True, taught=True)

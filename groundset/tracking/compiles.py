@@ -27,7 +27,16 @@ class _Score(NamedTuple):
 
 
 class CompileStore(TrackingStore):
-    """An MLflow store of compiles."""
+    """An MLflow store of compiles. What optimizers log by themselves goes there too: it becomes MLflow's own store."""
+
+    def __init__(self, uri: str, artifacts: Path | None = None) -> None:
+        """Open the store as :class:`TrackingStore` does."""
+        super().__init__(uri, artifacts)
+        with explained(uri):
+            import mlflow
+
+            mlflow.set_tracking_uri(uri)
+            mlflow.set_registry_uri(uri)
 
     def start_compile(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> str:
         """Start the run of a compile and return its id; :meth:`log_compile` or :meth:`end_compile` ends it."""

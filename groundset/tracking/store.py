@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,8 @@ _PATIENCE = {
 class TrackingStore:
     """An MLflow store. The alias ``champion`` names the version of a registered state that is in use.
 
+    Works by a client of its own: a notebook keeps the store and the active run that it has.
+
     Raises:
         TrackingError: it cannot be opened, or what was asked of it failed.
     """
@@ -42,10 +45,6 @@ class TrackingStore:
         with explained(uri):
             import mlflow
 
-            for name in ("mlflow", "alembic"):  # the creation of tables is no news
-                logging.getLogger(name).setLevel(logging.WARNING)
-            mlflow.set_tracking_uri(uri)
-            mlflow.set_registry_uri(uri)
             self._client = mlflow.MlflowClient(uri, uri)
 
     @classmethod
@@ -67,6 +66,9 @@ class TrackingStore:
         import mlflow
         import pandas as pd
         from mlflow.data.code_dataset_source import CodeDatasetSource
+        from mlflow.entities import DatasetInput, InputTag, Metric, Param
+        from mlflow.tracking.context.registry import resolve_tags
+        from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
         with explained(self.uri):
             experiment = self._experiment(f"{PREFIX}-generate")
@@ -74,17 +76,24 @@ class TrackingStore:
             known = self._client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
             if known:
                 return str(known[0].info.run_id)
-            with mlflow.start_run(experiment_id=experiment, run_name=name, tags={"key": digest}) as run:
-                mlflow.log_params({key: str(value)[:LONGEST] for key, value in parameters.items()})
-                mlflow.log_metrics(dict(metrics))
+            tags = resolve_tags({"key": digest})
+            run_id: str = self._client.create_run(experiment, tags=tags, run_name=name).info.run_id
+            with self._ending(run_id):
+                now = int(time.time() * 1000)
+                self._client.log_batch(
+                    run_id,
+                    metrics=[Metric(key, value, now, 0) for key, value in metrics.items()],
+                    params=[Param(key, str(value)[:LONGEST]) for key, value in parameters.items()],
+                )
                 rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
                 columns = ("id", "question", "answer", "evolution", "language", "probability")
                 table = pd.DataFrame([{column: row[column] for column in columns} for row in rows], columns=columns)
                 if len(table):
                     source = CodeDatasetSource({"groundset": "generate", "run": name})
-                    mlflow.log_input(mlflow.data.from_pandas(table, source=source, name=name), "generated")
-                mlflow.log_artifact(str(samples))
-                run_id: str = run.info.run_id
+                    dataset = mlflow.data.from_pandas(table, source=source, name=name)
+                    context = InputTag(MLFLOW_DATASET_CONTEXT, "generated")
+                    self._client.log_inputs(run_id, [DatasetInput(dataset._to_mlflow_entity(), [context])])
+                self._client.log_artifact(run_id, str(samples))
         return run_id
 
     def champion_files(self, folder: Path) -> list[Path]:
@@ -95,7 +104,7 @@ class TrackingStore:
         with explained(self.uri), TemporaryDirectory() as aside:
             for version in self._champions().values():
                 found = mlflow.artifacts.download_artifacts(
-                    run_id=version.run_id, artifact_path=STATE_FILE, dst_path=aside
+                    run_id=version.run_id, artifact_path=STATE_FILE, dst_path=aside, tracking_uri=self.uri
                 )
                 state = CompiledState.model_validate_json(Path(found).read_bytes())
                 file = folder / folder_of(state.model) / f"{state.step}.json"
@@ -104,9 +113,22 @@ class TrackingStore:
                 files.append(file)
                 if state.adapter is not None:
                     mlflow.artifacts.download_artifacts(
-                        run_id=version.run_id, artifact_path=state.adapter.file, dst_path=str(file.parent)
+                        run_id=version.run_id,
+                        artifact_path=state.adapter.file,
+                        dst_path=str(file.parent),
+                        tracking_uri=self.uri,
                     )
         return files
+
+    @contextmanager
+    def _ending(self, run_id: str) -> Iterator[None]:
+        """End a run with the block: as finished, or as failed."""
+        status = "FAILED"
+        try:
+            yield
+            status = "FINISHED"
+        finally:
+            self._client.set_terminated(run_id, status)
 
     def _experiment(self, name: str) -> str:
         known = self._client.get_experiment_by_name(name)
@@ -125,7 +147,7 @@ class TrackingStore:
 
 @contextmanager
 def explained(uri: str) -> Iterator[None]:
-    """Turn what MLflow and its libraries raise into one line without secrets.
+    """Turn what MLflow and its libraries raise into one line without secrets, and keep them from chatting.
 
     Raises:
         TrackingError: the line.
@@ -134,11 +156,18 @@ def explained(uri: str) -> Iterator[None]:
     from requests.exceptions import RequestException
     from sqlalchemy.exc import SQLAlchemyError
 
+    loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]  # the creation of tables is no news
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.WARNING)
     try:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise TrackingError(without_secrets(f"the tracking store {uri} failed: {first[:LONGEST]}")) from error
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def without_secrets(text: str) -> str:

@@ -1,17 +1,19 @@
-"""Live progress on a terminal, plain lines anywhere else, on standard error."""
+"""Live progress on a terminal (standard error) and in a notebook with widgets, plain lines anywhere else."""
 
+import importlib.util
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as PhaseBar
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -21,6 +23,7 @@ from groundset.runs.decide import Settlement
 from programs.types import StepRecord
 
 LINE_EVERY_SECONDS = 10.0
+DRAW_EVERY_SECONDS = 0.5  # in a notebook
 _NAMED_FILES = 20
 
 Usage = Callable[[], Mapping[str, float]]
@@ -35,6 +38,9 @@ class Progress:
     def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
         """Write to ``console``, by default standard error; with ``quiet`` to nowhere."""
         self._console = console or Console(stderr=True, quiet=quiet)
+        # Rich draws in a notebook by widgets. Without them, and where output is no terminal, there are lines.
+        self._in_notebook = self._console.is_jupyter and importlib.util.find_spec("ipywidgets") is not None
+        self._draws = (self._console.is_terminal or self._in_notebook) and not self._console.quiet
         self._live: Live | None = None
         self._guard = threading.Lock()
         self._asked = self._accepted = self._attempts = self._accepted_before = 0
@@ -53,8 +59,15 @@ class Progress:
             self._tried[step], self._refused[step] = count["tried"], count["refused"]
         self._usage = usage
         self._started = self._shown = time.monotonic()
-        if self._console.is_terminal and not self._console.quiet:
-            self._live = Live(get_renderable=self._render, console=self._console, refresh_per_second=2, transient=True)
+        if self._draws:
+            self._live = Live(
+                get_renderable=self._render,
+                console=self._console,
+                refresh_per_second=2,
+                transient=True,
+                # A notebook takes what a thread of Rich draws for output of whichever cell runs: tick does it there.
+                auto_refresh=not self._in_notebook,
+            )
             self._live.start()
 
     def note(self, message: str) -> None:
@@ -80,16 +93,16 @@ class Progress:
 
     def failed(self) -> None:
         """Say what is left of a run that failed."""
-        self.note("What was done so far is stored; the same command goes on from there.")
+        self.note("What was done so far is stored; the same command or call goes on from there.")
 
     @contextmanager
     def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
         """Show what is done ``total`` times before a run; call what is yielded with how many more are done."""
-        if self._console.is_terminal and not self._console.quiet:
+        if self._draws:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            with PhaseBar(*columns, console=self._console, transient=True) as bar:
+            with PhaseBar(*columns, console=self._console, transient=True, auto_refresh=not self._in_notebook) as bar:
                 task = bar.add_task(doing, total=total)
-                yield lambda count: bar.advance(task, count)
+                yield partial(self._advance, bar, task)
             return
         self.note(f"{doing}: {total:,}.")
         done, shown = 0, time.monotonic()
@@ -102,6 +115,12 @@ class Progress:
                 self.note(f"{doing}: {done:,} of {total:,}")
 
         yield advance
+
+    def _advance(self, bar: PhaseBar, task: TaskID, count: int) -> None:
+        bar.advance(task, count)
+        if self._in_notebook and time.monotonic() - self._shown >= DRAW_EVERY_SECONDS:
+            self._shown = time.monotonic()
+            bar.refresh()
 
     def step(self, record: StepRecord) -> None:
         """Count what a step said."""
@@ -116,7 +135,9 @@ class Progress:
             self._refused.update(reject.step for reject in settlement.rejects)
 
     def tick(self) -> None:
-        """Show a line if it is time for one."""
+        """Show a line if it is time for one; draw again in a notebook."""
+        if self._live is not None and self._in_notebook:
+            self._live.refresh()
         if self._live is None and time.monotonic() - self._shown >= LINE_EVERY_SECONDS:
             self._shown = time.monotonic()
             self.note(f"{self._state()}; {self._spent()}")

@@ -117,7 +117,7 @@ def load_compiled(choice: str, users: Users) -> Compiled:
             TrackingStore.open(create=False).champion_files(Path(aside))
             found = _with_files(_fitting(Path(aside), users), Path(aside), keep=cache_home() / "adapters")
         if not found.states:
-            raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: groundset promote RUN_ID.")
+            raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: `groundset promote RUN_ID`.")
         return found
     folder = Path(choice).expanduser()
     if not folder.is_dir():
@@ -196,7 +196,7 @@ def _with_head(ensemble: CompiledState, head: CompiledState) -> CompiledState:
     if head.heads is None or ensemble.head != head_hash(head.heads):
         raise StateError(
             f"the ensemble of {ensemble.step} for {ensemble.model} was fitted with another head; compile it again: "
-            f"groundset compile {ensemble.step} --optimizer {ensemble.optimizer} --lm {ensemble.model}."
+            f"`groundset compile {ensemble.step} --optimizer {ensemble.optimizer} --lm {ensemble.model}`."
         )
     return ensemble.model_copy(update={"heads": head.heads})
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any, get_args
 import typer
 from pydantic.fields import FieldInfo
 
+from groundset.options import recipe_options
+
 _REST = inspect.Parameter.VAR_KEYWORD
 
 
@@ -30,22 +32,14 @@ def with_recipe_options(command: Callable[..., None], *, all_options: bool) -> C
 
 
 def _parameters() -> list[inspect.Parameter]:
-    from programs.recipes import RECIPES
-
-    fields: dict[str, FieldInfo] = {}
-    owners: dict[str, list[str]] = {}
-    for recipe in RECIPES.values():
-        for name, field in recipe.options.model_fields.items():
-            fields.setdefault(name, field)
-            owners.setdefault(name, []).append(recipe.name)
     return [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=Annotated[str | None, _option(field, owners[name])],
+            annotation=Annotated[str | None, _option(option.field, option.owners)],
         )
-        for name, field in fields.items()
+        for name, option in recipe_options().items()
     ]
 
 

@@ -2,11 +2,10 @@
 
 import difflib
 import json
-import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 from pydantic import (
     BaseModel,
@@ -20,12 +19,11 @@ from pydantic import (
 
 from groundset.corpus import ChunkerName, CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.options import option_name, reason_of, recipe_options, wrong_options
 from groundset.runs.schedule import WINDOW
 from programs.errors import InputError
 from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
-
-_PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
 
 
 class RunConfig(BaseModel):
@@ -69,7 +67,7 @@ class RunConfig(BaseModel):
         try:
             self.corpus_options()
         except ValidationError as error:
-            raise ValueError(_PREFIX.sub("", error.errors()[0]["msg"])) from error
+            raise ValueError(reason_of(error.errors()[0]["msg"])) from error
         return self
 
     @property
@@ -106,11 +104,6 @@ class RunConfig(BaseModel):
         return (*self.documents, *((self.chunks,) if self.chunks else ()))
 
 
-def option_name(field: str) -> str:
-    """Return how the command line calls a field of the configuration."""
-    return "DOCS" if field == "documents" else "--" + field.replace("_", "-")
-
-
 def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig:
     """Return the configuration of the options that were given, over those of a file, over the defaults.
 
@@ -128,15 +121,19 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
         raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")
     common = {name: value for name, value in told.items() if name in RunConfig.model_fields}
     others = {name: value for name, value in told.items() if name not in common}
+    known = recipe_options()
     for name in others:
-        if name not in RECIPES[recipe].options.model_fields:
-            owners = " and ".join(each.name for each in RECIPES.values() if name in each.options.model_fields)
+        if name not in known:
+            near = _near(option_name(name), map(option_name, _known()))
+            raise InputError(f"there is no option {option_name(name)}{near}")
+        if recipe not in known[name].owners:
+            owners = " and ".join(known[name].owners)
             raise InputError(f"{option_name(name)} is an option of the recipe {owners}, not of {recipe}")
     try:
         config = RunConfig(**common, options=RECIPES[recipe].options(**others))
     except ValidationError as error:
         whole = "--chunk-overlap" if error.title == RunConfig.__name__ else f"--recipe {recipe}"
-        raise InputError("; ".join(_explain(item, options, file, whole) for item in error.errors())) from error
+        raise wrong_options(error, options, whole, file) from error
     if not config.sources:
         raise InputError("no documents were named: give files or folders, or --chunks FILE")
     return config
@@ -163,13 +160,21 @@ def read_config_file(file: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise InputError(f"--config {file}: holds no options")
     options = {name.replace("-", "_"): value for name, value in values.items()}
-    known = {*RunConfig.model_fields, *(name for each in RECIPES.values() for name in each.options.model_fields)}
-    for name in options:
-        if name not in known - {"options"}:
-            near = difflib.get_close_matches(name, sorted(known), n=1)
-            hint = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
-            raise InputError(f"--config {file}: there is no option {name.replace('_', '-')}{hint}")
+    known = [name.replace("_", "-") for name in _known()]
+    for name in (name.replace("_", "-") for name in options):
+        if name not in known:
+            raise InputError(f"--config {file}: there is no option {name}{_near(name, known)}")
     return _anchored(options, file.parent)
+
+
+def _known() -> list[str]:
+    """Return the names of all options."""
+    return sorted({*RunConfig.model_fields, *recipe_options()} - {"options"})
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _anchored(options: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -184,18 +189,3 @@ def _anchored(options: dict[str, Any], folder: Path) -> dict[str, Any]:
     if isinstance(lm, str) and lm.lower().endswith(".gguf") and not lm.startswith("~"):
         options["lm"] = str(folder / lm)
     return options
-
-
-def _explain(error: Any, options: Mapping[str, Any], file: Path | None, whole: str) -> str:
-    """Return what is wrong with an option; ``whole`` is what to name where several options do not go together."""
-    place = [str(part) for part in error["loc"]]
-    reason = _PREFIX.sub("", error["msg"])
-    reason = reason[:1].lower() + reason[1:]
-    if not place:
-        return f"{whole}: {reason}"
-    field = place[0]
-    value = options.get(field, error["input"])
-    if field == "chunker":
-        reason = f"there is no such chunker; choose one of {', '.join(get_args(ChunkerName))}"
-    where = option_name(field) if field in options or file is None else f"--config {file}: {field.replace('_', '-')}"
-    return f"{where} {value}: {reason}"

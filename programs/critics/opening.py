@@ -77,7 +77,7 @@ def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
         name = parts.language_model.name
         raise InputError(
             f"--critic ensemble: nothing was compiled for {name}; compile it: "
-            f"groundset compile judge --optimizer fit-ensemble --lm {name}."
+            f"`groundset compile judge --optimizer fit-ensemble --lm {name}`."
         )
     model = LogprobCritic(parts.language_model.lm)
     heads = _open_heads(parts)

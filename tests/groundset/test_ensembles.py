@@ -96,7 +96,7 @@ def test_an_ensemble_of_another_head_is_refused(fitted, tmp_path):
     file.parent.mkdir()
     file.write_text(json.dumps({**state, "head": "0" * 16}), encoding="utf-8")
     with pytest.raises(
-        StateError, match="compile it again: groundset compile judge --optimizer fit-ensemble --lm tiny"
+        StateError, match="compile it again: `groundset compile judge --optimizer fit-ensemble --lm tiny`"
     ):
         load_compiled(str(tmp_path), Users("ensemble", SHA, "tiny", "w" * 64))
 

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from groundset.runs.config import RunConfig, make_config, option_name, read_config_file
+from groundset.options import option_name
+from groundset.runs.config import RunConfig, make_config, read_config_file
 from programs.errors import InputError
 
 DOCS = (Path("docs"),)

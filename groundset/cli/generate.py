@@ -102,7 +102,8 @@ def generate(
     command goes on where a run was stopped, even if it was killed. Exit status: 0 all samples were made,
     3 fewer were possible, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
     """
-    from groundset.runs.config import make_config
+    from groundset.runs.making import make_run
+    from groundset.runs.stop import quit_hard
 
     given = {
         "documents": tuple(docs or ()),
@@ -124,36 +125,20 @@ def generate(
         "vector_store": vector_store,
         **options,
     }
-    asked = make_config(given, config)
-
-    from groundset.runs.generation import run_generation
-    from groundset.runs.progress import Progress
-
-    result = run_generation(asked, out, progress=Progress(quiet=quiet), verbose=verbose)
+    made = make_run(given, out, config=config, track=track, verbose=verbose, quiet=quiet, again=quit_hard)
+    result = made.result
     if not quiet:
         for line in result.summary:
             typer.echo(line)
-    if track and result.ending in _STATUS:
-        _log(result.files.record, quiet)
+    if made.untracked:
+        typer.echo(made.untracked, err=True)
+    elif made.tracked and not quiet:
+        typer.echo(f"Tracked as {made.tracked}.")
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
     if not result.has_ended:
-        # The runtime would crash if it were taken apart in the middle of a call.
+        # The runtime would crash if this process took it apart in the middle of a call.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
     if status:
         raise typer.Exit(status)
-
-
-def _log(record: Path, quiet: bool) -> None:
-    """Log a finished run; one that cannot be logged is finished all the same."""
-    from groundset.tracking.runs import log_generation
-    from programs.errors import InputError, TrackingError
-
-    try:
-        run_id = log_generation(record)
-    except (InputError, TrackingError) as error:
-        typer.echo(f"Not tracked: {error} (--no-track leaves it out)", err=True)
-    else:
-        if not quiet:
-            typer.echo(f"Tracked as {run_id}.")

@@ -1,5 +1,6 @@
 """From a configuration to the samples in a run folder: everything checked and loaded, then the run."""
 
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,8 +25,8 @@ from programs.recipes.base import Recipe
 class RunResult(NamedTuple):
     """How a run ended.
 
-    ``signal`` is the one that interrupted it. Without ``has_ended`` a language model call is still running in a
-    thread that nobody waited for; a process should then leave without taking itself apart.
+    ``signal`` is the one that interrupted it. Without ``has_ended`` a language model call may still be running in a
+    thread that nobody waited for; a command should then leave without taking its process apart.
     """
 
     ending: Ending
@@ -41,13 +42,15 @@ def run_generation(
     *,
     progress: Progress | None = None,
     verbose: bool = False,
+    again: Callable[[int], object] | None = None,
     openers: Openers | None = None,
     recipe: Recipe | None = None,
 ) -> RunResult:
     """Begin the run in ``out``, or go on with it, until it ends.
 
     Nothing is written before everything has been checked. Weights are loaded last: what is read off the chunks ahead
-    has all cores for itself. ``openers`` and ``recipe`` are for tests; by default
+    has all cores for itself. ``again`` is what a second signal does (see
+    :func:`groundset.runs.stop.stopping_on_signals`). ``openers`` and ``recipe`` are for tests; by default
     ``groundset.runtime.lms.open_lm``, ``groundset.retrieval.embedder.load_embedder``,
     ``programs.critics.opening.open_critics`` and the recipe that the configuration names.
 
@@ -81,7 +84,7 @@ def run_generation(
             check_same(store.meta("identity"), identity, out)
         journal.attach(store.calls)
         write_record(store, "running")
-        with stopping_on_signals(stop, progress.note):
+        with stopping_on_signals(stop, progress.note, again):
             try:
                 engine = prepare_engine(config, recipe, store, models, compiled, openers, progress, stop)
                 progress.start(
@@ -95,6 +98,8 @@ def run_generation(
                 has_ended = engine.has_ended
             except RunStoppedError:
                 ending, has_ended = "interrupted", True
+            except KeyboardInterrupt:  # the second one, of somebody who does not want to wait
+                ending, has_ended = "interrupted", False
             except GroundsetError as error:
                 # A full disk may be what stopped it; the database is valid all the same.
                 with suppress(RunError):

@@ -84,17 +84,29 @@ class StoppableJournal:
             self._calls.put(digest, record)
 
 
-@contextmanager
-def stopping_on_signals(stop: Stop, say: Callable[[str], None]) -> Iterator[None]:
-    """Let the first Ctrl-C (or SIGTERM) ask the run to stop, and a second one quit hard.
+def quit_hard(number: int) -> None:
+    """End this process at once, whatever runs in it: for commands, which own their process."""
+    os._exit(128 + number)
 
-    Outside the main thread signals are left alone.
+
+@contextmanager
+def stopping_on_signals(
+    stop: Stop, say: Callable[[str], None], again: Callable[[int], object] | None = None
+) -> Iterator[None]:
+    """Let the first Ctrl-C (or SIGTERM) ask the run to stop; ``again`` is called with the number of a second one.
+
+    Without ``again`` a second one does what it would do anywhere else: ``KeyboardInterrupt`` after Ctrl-C. Handlers are
+    restored. Outside the main thread signals are left alone.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:
         del frame
         if stop.signal is not None:
-            os._exit(128 + number)
+            if again is not None:
+                again(number)
+            signal.signal(number, before[number])
+            signal.raise_signal(number)
+            return
         stop.signal = number
         stop.ask()
         say("Stopping after the running call; once more to quit at once.")
@@ -102,7 +114,7 @@ def stopping_on_signals(stop: Stop, say: Callable[[str], None]) -> Iterator[None
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

@@ -10,27 +10,32 @@ from groundset.runs.store import RunStore
 _REASONS = 3
 
 
-def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
-    """Return the lines of the summary."""
+def account(store: RunStore, reason: str | None) -> list[str]:
+    """Return what became of a run: what was kept, what was refused, what it took; ``reason`` says why not more."""
     asked = store.meta("asked")
     evolutions = store.results.evolution_counts()
     accepted = sum(evolutions.values())
     kinds = ", ".join(f"{name} {count}" for name, count in evolutions.items())
     documents, chunks = store.corpus_size()
-    folder = shlex.quote(str(store.folder))
     lines = [
         f"Kept {accepted} of {asked} samples{f' ({kinds})' if kinds else ''} "
         f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
     ]
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
-    lines += [*_expected(store, accepted), *_alternatives(store), _refused(store), _cost(store)]
+    return [*lines, *_expected(store, accepted), *_alternatives(store), _refused(store), _cost(store)]
+
+
+def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
+    """Return the lines that a command says at the end of a run: what became of it, its files, what is next."""
+    folder = shlex.quote(str(store.folder))
+    lines = account(store, reason)
     lines.append(f"Files: {files.samples}, {files.rejects.name}, {files.record.name}.")
     if status in ("interrupted", "failed"):
         lines.append(
-            f"To go on: the same command again, or groundset generate --config {folder}/run.json --out {folder}"
+            f"To go on: the same command or call again, or groundset generate --config {folder}/run.json --out {folder}"
         )
-    elif accepted:
+    elif store.results.evolution_counts():
         lines.append(f"Next: groundset show {folder}, or groundset export {folder} --format autorag --out DIR")
     else:
         lines.append(f"Next: groundset show {folder} --rejects")

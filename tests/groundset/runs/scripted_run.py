@@ -17,6 +17,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 from groundset.runs.config import make_config
 from groundset.runs.generation import RunResult, run_generation
 from groundset.runs.models import Openers
+from groundset.runs.stop import quit_hard
 from groundset.runtime.journal import digest_of
 from groundset.runtime.lms import LanguageModel
 from programs.recipes import RECIPES
@@ -189,13 +190,21 @@ def write_documents(folder: Path, documents: int = 5, paragraphs: int = 4) -> Pa
 
 
 def generate(
-    docs: Path, out: Path, engine: Any = None, *, recipe: Any = None, progress: Any = None, **options: Any
+    docs: Path,
+    out: Path,
+    engine: Any = None,
+    *,
+    recipe: Any = None,
+    progress: Any = None,
+    again: Any = None,
+    **options: Any,
 ) -> RunResult:
     given = {"documents": (docs,), "size": 8, "chunk_size": 300, "min_length": 50, **options}
     return run_generation(
         make_config(given),
         out,
         progress=progress,
+        again=again,
         openers=Openers(lm_opener(engine or ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS),
         recipe=recipe or scripted_recipe(),
     )
@@ -204,7 +213,7 @@ def generate(
 def main() -> None:
     docs, out, log, seconds, workers, size = sys.argv[1:]
     engine = ScriptedEngine(Path(log), float(seconds))
-    result = generate(Path(docs), Path(out), engine, workers=int(workers), size=int(size))
+    result = generate(Path(docs), Path(out), engine, again=quit_hard, workers=int(workers), size=int(size))
     print(result.ending, flush=True)
     for line in result.summary:
         print(line)

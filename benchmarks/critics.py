@@ -17,7 +17,8 @@ from groundset import privacy
 
 privacy.set_defaults()
 
-from groundset.cli.judge import Kind, open_judge, read_rows  # noqa: E402  privacy before any library is imported
+from groundset.cli.judge import read_rows  # noqa: E402  privacy before any library is imported
+from groundset.judging import Kind, open_judge  # noqa: E402
 from optimizers.measures import area_under_roc, average_precision, bootstrap, share  # noqa: E402
 from programs.deciding import Decision  # noqa: E402
 

@@ -1,5 +1,97 @@
-"""groundset turns a folder of documents into a RAG evaluation set on a small local language model."""
+"""groundset turns a folder of documents into a RAG evaluation set on a small local language model.
+
+From Python it is ``generate``, ``open_run``, ``chunk`` and ``judge``. Each is imported when it is first asked for, so
+that ``import groundset`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from groundset.chunking import Chunks, chunk
+    from groundset.generating import generate
+    from groundset.judging import judge
+    from groundset.opened import Run, open_run
+    from programs.errors import (
+        ChecksumError,
+        DemoError,
+        DocumentError,
+        DownloadError,
+        EngineError,
+        GroundsetError,
+        InputError,
+        LabelError,
+        LeakError,
+        ModelError,
+        OptimizerError,
+        PromiseError,
+        PromotionError,
+        RunError,
+        RunMismatchError,
+        StateError,
+        StrategyError,
+        TrackingError,
+        UnknownModelError,
+        UnreachableModelError,
+    )
+    from programs.types import Chunk, Document, Reject, Sample
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "ChecksumError",
+    "Chunk",
+    "Chunks",
+    "DemoError",
+    "Document",
+    "DocumentError",
+    "DownloadError",
+    "EngineError",
+    "GroundsetError",
+    "InputError",
+    "LabelError",
+    "LeakError",
+    "ModelError",
+    "OptimizerError",
+    "PromiseError",
+    "PromotionError",
+    "Reject",
+    "Run",
+    "RunError",
+    "RunMismatchError",
+    "Sample",
+    "StateError",
+    "StrategyError",
+    "TrackingError",
+    "UnknownModelError",
+    "UnreachableModelError",
+    "__version__",
+    "chunk",
+    "generate",
+    "judge",
+    "open_run",
+]
+
+_HOMES = {
+    "Chunks": "groundset.chunking",
+    "chunk": "groundset.chunking",
+    "generate": "groundset.generating",
+    "judge": "groundset.judging",
+    "Run": "groundset.opened",
+    "open_run": "groundset.opened",
+    **dict.fromkeys(("Chunk", "Document", "Reject", "Sample"), "programs.types"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for; what has no home in the table is an error class."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES.get(name, "programs.errors")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.outputs import check_out, name_of, tell
 
 if TYPE_CHECKING:
     from groundset.corpus import Corpus
 
 ChunkerChoice = Literal["recursive", "sentence", "word", "token", "semantic"]
-DEFAULT_EMBEDDER = "all-minilm-l6-v2"
 _CHUNKER_HELP = "How documents are cut: recursive, sentence, word, token or semantic."
 _SIZE_HELP = (
     "Size of a chunk. Default: 1000 characters for recursive, sentence and semantic, 200 words for word, "
@@ -44,31 +44,20 @@ def chunk(
     The parsed texts of the documents go beside the chunks, to FILE.docs.jsonl, and every chunk is exactly
     its document's text from `start` to `end`. With `--out -` the chunks go to standard output, alone.
     """
-    from pydantic import ValidationError
-
-    from groundset.corpus import CorpusOptions, build_corpus, documents_path, find_documents, write_chunks
+    from groundset.chunking import cut_corpus
+    from groundset.corpus import documents_path, find_documents, write_chunks
     from groundset.corpus.documents import SUFFIXES
-    from programs.errors import InputError
 
-    try:
-        options = CorpusOptions(
-            chunker=chunker,
-            chunk_size=chunk_size,
-            chunk_overlap=chunk_overlap,
-            merge=merge,
-            min_length=min_length,
-        )
-    except ValidationError as error:
-        raise InputError(error.errors()[0]["msg"].removeprefix("Value error, ")) from error
     read = [found.file for found in find_documents(docs).files if found.file.suffix.lower() in SUFFIXES]
     check_out(out, [*map(Path, docs), *read], documents_path(out))
-    embed = tokenizer = None
-    if chunker in ("semantic", "token"):
-        from groundset.retrieval.embedder import load_embedder
-
-        model = load_embedder(embedder)
-        embed, tokenizer = model.encode, model.tokenizer.backend_tokenizer
-    corpus = build_corpus(docs, options, embed=embed, tokenizer=tokenizer)
+    given = {
+        "chunker": chunker,
+        "chunk_size": chunk_size,
+        "chunk_overlap": chunk_overlap,
+        "merge": merge,
+        "min_length": min_length,
+    }
+    corpus = cut_corpus(docs, given, embedder)
     chunks_file, documents_file = write_chunks(corpus, out)
     _report(corpus, out)
     texts = documents_file or "left out, because they go beside a file"

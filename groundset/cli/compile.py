@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from groundset.cli.chunk import DEFAULT_EMBEDDER
+from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.compile_progress import progress
 from groundset.cli.tables import print_table
 from programs.errors import InputError

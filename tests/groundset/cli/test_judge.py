@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from groundset.cli import judge as command
-from groundset.cli.judge import text_of
+from groundset import judging as command
+from groundset.judging import text_of
 from programs.deciding import Decision
 
 ROWS = [
@@ -122,7 +122,7 @@ def test_standard_output_gets_the_rows_and_nothing_else(run, calls, tmp_path, mo
     ran = run("judge", "chunks", file, "--out", "-")
     assert ran.status == 0
     assert [json.loads(line)["verdict"] for line in ran.out.split("\n") if line] == ["good", "bad"]
-    assert ran.err == "Judged 2 chunks: 1 good, 1 bad. Rows: standard output.\n"
+    assert ran.err == "Judging: 2.\nJudged 2 chunks: 1 good, 1 bad. Rows: standard output.\n"
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -166,12 +166,12 @@ def test_other_endings_are_refused_before_anything_is_judged(run, calls, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
-def test_many_rows_go_in_batches_and_tell_how_far_they_are(run, calls, tmp_path):
+def test_many_rows_go_in_batches_and_tell_how_many_they_are(run, calls, tmp_path):
     file = write(tmp_path / "in.jsonl", [{"text": f"row {number}"} for number in range(1500)])
     out = tmp_path / "out.jsonl"
     ran = run("judge", "chunks", file, "--out", out)
     assert len(read(out)) == 1500
-    assert ran.err == "Judged 1024 of 1500.\n"
+    assert ran.err.startswith("Judging: 1,500.\n")
     assert sum(calls[1:]) == 1500
     assert max(calls[1:]) == 64
 

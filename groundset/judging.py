@@ -1,0 +1,161 @@
+"""The critics alone, over rows that hold a chunk, or a question and its passage."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from groundset.chunking import DEFAULT_EMBEDDER
+from groundset.options import for_python
+from programs.errors import InputError
+from programs.text import plain
+
+if TYPE_CHECKING:
+    from groundset.runs.preparation import Phases
+    from programs.deciding import Decision
+
+Kind = Literal["chunks", "questions"]
+Row = dict[str, Any]
+Decide = Callable[[Sequence[Row]], list["Decision"]]
+
+FIELDS: Mapping[Kind, tuple[str, ...]] = {"chunks": ("text",), "questions": ("question", "passage")}
+_BATCH = 64
+
+
+@for_python
+def judge(
+    kind: Kind,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    critic: str = "head",
+    lm: str | None = None,
+    embedder: str = DEFAULT_EMBEDDER,
+    compiled: str = "shipped",
+    quiet: bool = False,
+) -> list[Row]:
+    """Judge chunks or questions, each by itself.
+
+    Args:
+        kind: what the rows hold: for ``"chunks"`` a ``text``, for ``"questions"`` a ``question`` and a ``passage``, or
+            ``contexts`` as in samples.jsonl.
+        rows: mappings; other keys pass through.
+        critic: who decides: head (quick, no language model), lm, or ensemble of both.
+        lm: the language model of the critics lm and ensemble.
+        embedder: the embedding model of the critics head and ensemble.
+        compiled: compiled states: shipped, champion, none or a folder of your own.
+        quiet: show no progress.
+
+    Returns:
+        New rows, each with ``probability`` (of being good), ``verdict`` (``"good"`` or ``"bad"``), ``scores`` (what the
+        critic says of each part) and ``weakest`` (the part with the lowest probability).
+
+    Raises:
+        InputError: a row or an option is wrong; the message names it.
+        ModelError: a model cannot be found or loaded.
+    """
+    from groundset.runs.progress import Progress
+
+    if kind not in FIELDS:
+        raise InputError(f"kind {kind}: choose chunks or questions")
+    taken = [dict(row) for row in rows]
+    for number, row in enumerate(taken):
+        check_row(row, FIELDS[kind], f"rows[{number}]")
+    if not taken:
+        return []
+    with Progress(quiet=quiet) as progress:
+        return list(judged_rows(kind, taken, progress, critic=critic, lm=lm, embedder=embedder, compiled=compiled))
+
+
+def check_row(row: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
+    """Refuse a row without the named texts.
+
+    Raises:
+        InputError: one is missing; the message begins with ``where``.
+    """
+    for field in fields:
+        if not text_of(row, field).strip():
+            raise InputError(f"{where}: `{field}` is missing, empty or not a text")
+
+
+def judged_rows(
+    kind: Kind,
+    rows: Sequence[Row],
+    phases: "Phases",
+    *,
+    critic: str,
+    lm: str | None,
+    embedder: str,
+    compiled: str,
+) -> Iterator[Row]:
+    """Load what the critic needs, and yield each row with what the critic said; see :func:`judge`.
+
+    Raises:
+        InputError: an option is wrong.
+        ModelError: a model cannot be found or loaded.
+    """
+    with open_judge(kind, critic, lm, embedder, compiled) as decide, phases.phase("Judging", len(rows)) as advance:
+        for start in range(0, len(rows), _BATCH):
+            batch = rows[start : start + _BATCH]
+            for row, decision in zip(batch, decide(batch), strict=True):
+                yield {**row, **_told(decision)}
+            advance(len(batch))
+
+
+def text_of(row: Mapping[str, Any], field: str) -> str:
+    """Return a text of a row, empty if it has none.
+
+    A row without `passage` has the texts of its `contexts` for one, as the critics of the run saw them.
+    """
+    if field == "passage" and row.get(field) is None and isinstance(contexts := row.get("contexts"), list):
+        texts = [each["text"] for each in contexts if isinstance(each, dict) and isinstance(each.get("text"), str)]
+        return "\n\n".join(map(plain, texts)) if len(texts) == len(contexts) else ""
+    value = row.get(field)
+    return value if isinstance(value, str) else ""
+
+
+@contextmanager
+def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str) -> Iterator[Decide]:
+    """Load what the critic needs and yield what judges a batch of rows."""
+    from groundset.compiled import Users, load_compiled
+    from programs.critics import open_critics
+    from programs.judging import judge_chunks, judge_questions
+    from programs.languages import LANGUAGES
+    from programs.languages.table import Languages
+
+    with ExitStack() as stack:
+        encoder = language_model = None
+        if critic != "head" and lm is not None:
+            from groundset.runtime.lms import open_lm
+
+            language_model = stack.enter_context(open_lm(lm))
+        if critic != "lm":
+            from groundset.retrieval.embedder import load_embedder
+
+            encoder = load_embedder(embedder)
+        named = (language_model.name, language_model.sha256) if language_model else (None, None)
+        states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named))
+        step = "chunk" if kind == "chunks" else "judge"
+        opened = open_critics(
+            critic,
+            languages=Languages(LANGUAGES),
+            embedder=encoder,
+            language_model=language_model,
+            heads=states.heads,
+            blends=states.blends,
+        )[step]
+        state = states.predictors.get(step)
+        if kind == "chunks":
+            yield lambda rows: judge_chunks([row["text"] for row in rows], opened, state)
+        else:
+            yield lambda rows: judge_questions(
+                [(row["question"], text_of(row, "passage")) for row in rows], opened, state
+            )
+
+
+def _told(decision: "Decision") -> Row:
+    """Return what is added to a row."""
+    return {
+        "probability": round(decision.probability, 6),
+        "verdict": "good" if decision.good else "bad",
+        "scores": decision.parts(),
+        "weakest": decision.weakest,
+    }

@@ -1,0 +1,160 @@
+"""A run as it is read from its folder: what :func:`groundset.generate` and :func:`groundset.open_run` return."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from groundset.options import as_parameters, for_python, paths_of
+from programs.errors import InputError
+from programs.types import Reject, Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from groundset.exports.base import Exported
+
+
+class Run(Sequence[Sample]):
+    """The samples of a run, and all that is known of it, as it was when it was opened.
+
+    Attributes:
+        folder: where it lies.
+        samples: what was kept, in order; the run itself is a sequence of them.
+        rejects: what was refused, each with the step and the reason.
+        record: what ``run.json`` holds: configuration, models, counts, tokens, seconds.
+        summary: what was kept, what was refused and why, what it took: a few lines.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        samples: Sequence[Sample],
+        rejects: Sequence[Reject],
+        record: dict[str, Any],
+        summary: str,
+    ) -> None:
+        """Hold what was read; use :func:`open_run` instead."""
+        self.folder = folder
+        self.samples = list(samples)
+        self.rejects = list(rejects)
+        self.record = record
+        self.summary = summary
+
+    @property
+    def status(self) -> str:
+        """Return ``complete``, ``short`` (fewer were possible), ``interrupted``, ``failed`` or ``running``.
+
+        A run that was killed stays ``running``. The call that made a run goes on with it if more can be made.
+        """
+        return str(self.record["status"])
+
+    @property
+    def is_complete(self) -> bool:
+        """Say whether there are as many samples as were asked for."""
+        return self.status == "complete"
+
+    def __len__(self) -> int:
+        """Return how many samples there are."""
+        return len(self.samples)
+
+    @overload
+    def __getitem__(self, place: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Sample]: ...
+
+    def __getitem__(self, place: int | slice) -> Sample | list[Sample]:
+        """Return a sample by its place, or several by a slice."""
+        return self.samples[place]
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a table with a row for each sample.
+
+        | column | what it holds |
+        |---|---|
+        | `id`, `question`, `answer` | texts |
+        | `contexts` | the texts of the passages that the question was made from, a list |
+        | `chunk_ids`, `paths` | their chunks and files, lists as long |
+        | `retrieval_gt` | the chunks that the question needs: a list of groups, one chunk of each group |
+        | `rank` | where the question finds its passage among all chunks, from 1; missing beyond the search depth |
+        | `probability` | of being good, by the critics |
+        | `evolution`, `language` | the kind of the question; the ISO 639-1 code of its passage |
+        | `split` | the split of its document; missing unless the run has splits |
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                "id": sample.id,
+                "question": sample.question,
+                "answer": sample.answer,
+                "contexts": [chunk.text for chunk in sample.contexts],
+                "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
+                "paths": [chunk.path for chunk in sample.contexts],
+                "retrieval_gt": [list(group) for group in sample.retrieval_gt],
+                "rank": sample.retrieval.rank,
+                "probability": sample.probability,
+                "evolution": sample.evolution,
+                "language": sample.language,
+                "split": sample.split,
+            }
+            for sample in self.samples
+        ]
+        return pd.DataFrame(rows, columns=COLUMNS).astype({"rank": "Int64", "probability": "float64"})
+
+    @for_python
+    def export(self, format: str, out: str | Path) -> "Exported":
+        """Write the run in the format of another tool, to a folder, and return how much it wrote.
+
+        Raises:
+            InputError: there is no such format, or the folder cannot be written.
+        """
+        from groundset.exports.writing import export_run
+
+        (folder,) = paths_of("out", out)
+        return export_run(self.folder, format, folder)
+
+    def open_in_browser(self) -> Path:
+        """Show the samples as a page in a browser on this machine, and return the file of the page."""
+        from groundset.page import show_page
+
+        return show_page(self)
+
+    def __repr__(self) -> str:
+        """Return one line: the folder, how many samples, the status."""
+        return f"<Run {self.folder}: {len(self)} of {self.record['asked']} samples, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: that line, and the first samples."""
+        from groundset.page import first_samples
+
+        return first_samples(self)
+
+
+COLUMNS = [
+    "id", "question", "answer", "contexts", "chunk_ids", "paths", "retrieval_gt", "rank", "probability", "evolution",
+    "language", "split",
+]  # fmt: skip
+
+
+@for_python
+def open_run(path: str | Path) -> Run:
+    """Open the folder of a run, finished or not, to read it.
+
+    Raises:
+        InputError: the folder holds no run.
+    """
+    from groundset.runs.record import run_files
+    from groundset.runs.store import RunStore
+    from groundset.runs.summary import account
+
+    (folder,) = paths_of("path", path)
+    with RunStore.read(folder) as store:
+        file = run_files(folder).record
+        try:
+            record = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"cannot read {file}: {error}") from error
+        summary = as_parameters("\n".join(account(store, record["reason"])))
+        return Run(folder, list(store.results.samples()), list(store.results.rejects()), record, summary)

@@ -1,0 +1,70 @@
+"""The samples of a run as HTML: a page for a browser, and a few lines for a notebook. Whatever is told is escaped."""
+
+import webbrowser
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment
+
+if TYPE_CHECKING:
+    from groundset.opened import Run
+
+_FIRST = 5
+_ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+_SAMPLES = _ENVIRONMENT.from_string(
+    """<p><strong>{{ run.folder }}</strong>: {{ run | length }} of {{ run.record.asked }} samples, {{ run.status }}.</p>
+<table>
+<tr><th>Question</th><th>Answer</th><th>Kind</th><th>Good with</th></tr>
+{% for sample in run[:first] %}
+<tr><td>{{ sample.question }}</td><td>{{ sample.answer }}</td><td>{{ sample.evolution }}</td>\
+<td>{{ "%.2f" | format(sample.probability) }}</td></tr>
+{% endfor %}
+</table>
+{% if run | length > first %}
+<p>{{ run | length - first }} more.</p>
+{% endif %}
+"""
+)
+_PAGE = _ENVIRONMENT.from_string(
+    """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{{ run.folder.name }}</title>
+<style>
+body { font: 1rem/1.5 sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
+pre { white-space: pre-wrap; }
+</style>
+</head>
+<body>
+<h1>{{ run.folder }}</h1>
+<pre>{{ run.summary }}</pre>
+{% for sample in run %}
+<h2>{{ sample.question }}</h2>
+<p>{{ sample.answer }}</p>
+<p><small>{{ sample.evolution }}, {{ sample.language }}, good with {{ "%.2f" | format(sample.probability) }}, \
+{{ "found at rank %d" | format(sample.retrieval.rank) if sample.retrieval.rank else "not found again" }}</small></p>
+{% for chunk in sample.contexts %}
+<details><summary>{{ chunk.topic }} ({{ chunk.path }})</summary><pre>{{ chunk.text }}</pre></details>
+{% endfor %}
+{% endfor %}
+</body>
+</html>
+"""
+)
+
+
+def first_samples(run: "Run") -> str:
+    """Return the line of a run and its first samples as a piece of HTML."""
+    return _SAMPLES.render(run=run, first=_FIRST)
+
+
+def show_page(run: "Run") -> Path:
+    """Write a page of all samples to a temporary file, open it in a browser and return the file."""
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="groundset-", suffix=".html", delete=False) as stream:
+        stream.write(_PAGE.render(run=run))
+    page = Path(stream.name)
+    webbrowser.open(page.as_uri())
+    return page

@@ -1,5 +1,6 @@
 """A run whose language model, embedder, critic and program are scripted; as a script, a process to be killed."""
 
+import functools
 import hashlib
 import os
 import sys
@@ -208,6 +209,12 @@ def generate(
         openers=Openers(lm_opener(engine or ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS),
         recipe=recipe or scripted_recipe(),
     )
+
+
+def scripted_generation(engine: Any = None) -> Any:
+    """Return what stands in for ``groundset.runs.generation.run_generation`` where a test comes from above it."""
+    openers = Openers(lm_opener(engine or ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS)
+    return functools.partial(run_generation, openers=openers, recipe=scripted_recipe())
 
 
 def main() -> None:

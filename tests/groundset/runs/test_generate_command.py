@@ -1,16 +1,14 @@
 """`groundset generate` from its options to its exit status."""
 
-import functools
 import json
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from scripted_run import CRITICS, Encoder, ScriptedEngine, lm_opener, scripted_recipe, write_documents
+from scripted_run import scripted_generation, write_documents
 
 from groundset import cli
 from groundset.runs import generation
-from groundset.runs.models import Openers
 from groundset.runs.store import RunStore
 
 
@@ -28,12 +26,7 @@ def docs(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(capsys, monkeypatch):
     """Run the command in this process, with scripted models."""
-    scripted = functools.partial(
-        generation.run_generation,
-        openers=Openers(lm_opener(ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS),
-        recipe=scripted_recipe(),
-    )
-    monkeypatch.setattr(generation, "run_generation", scripted)
+    monkeypatch.setattr(generation, "run_generation", scripted_generation())
     monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
 
     def run(*arguments: object) -> Ran:

@@ -1,0 +1,250 @@
+"""`groundset.generate` with scripted models: what it takes, what it returns, what it leaves as it was."""
+
+import asyncio
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import dspy
+import mlflow
+import pytest
+import scripted_run
+from scripted_run import ScriptedEngine, scripted_generation, write_documents
+
+import groundset
+from groundset.options import recipe_options
+from groundset.runs import generation
+
+SMALL: dict[str, Any] = {"size": 3, "chunk_size": 300, "min_length": 50, "parser": "none", "track": False}
+# A process of its own, because it is sent signals. Its arguments: documents, run, log of calls, seconds of a call.
+DRIVER = f"""
+import signal, sys
+from pathlib import Path
+sys.path[:0] = {[str(Path(scripted_run.__file__).parent)]!r}
+from scripted_run import ScriptedEngine, scripted_generation
+import groundset
+from groundset.runs import generation
+docs, out, log, seconds = sys.argv[1:]
+generation.run_generation = scripted_generation(ScriptedEngine(Path(log), float(seconds)))
+before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+run = groundset.generate(docs, out=out, quiet=True, **{SMALL!r})
+assert before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+print(run.status, len(run), flush=True)
+"""
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs")
+
+
+@pytest.fixture(autouse=True)
+def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generation, "run_generation", scripted_generation())
+    monkeypatch.setattr("groundset.privacy.set_defaults", lambda: None)
+
+
+def rows(out: Path) -> str:
+    return (out / "samples.jsonl").read_text()
+
+
+def test_the_signature_names_every_option_of_the_command_and_of_recipes() -> None:
+    from groundset.cli.generate import generate as command
+
+    parameters = inspect.signature(groundset.generate).parameters
+    options = set(recipe_options())
+    assert set(parameters) == ({*inspect.signature(command).parameters} - {"options"}) | options
+    told = str(groundset.generate.__doc__)
+    for name in {*parameters}:
+        assert f"\n        {name}: " in told, name
+    assert "min_chunks: of multi: Fewest chunks that a question needs. Default: 2." in told
+    assert "**options" not in told
+
+
+@pytest.mark.parametrize("form", [str, Path, lambda folder: [str(each) for each in sorted(folder.iterdir())]])
+def test_documents_are_named_by_text_or_path_or_a_list(docs: Path, tmp_path: Path, form: Any) -> None:
+    run = groundset.generate(form(docs), out=form(tmp_path / "run") if form is str else tmp_path / "run", **SMALL)
+    assert (len(run), run.is_complete, run.folder) == (3, True, tmp_path / "run")
+
+
+def test_own_chunks_need_no_documents(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    lines = [json.dumps({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."}) for n in range(9)]
+    file.write_text("\n".join(lines))
+    assert len(groundset.generate(chunks=file, out=tmp_path / "run", size=2, parser="none", track=False)) == 2
+
+
+def test_quiet_says_nothing_and_the_rest_goes_where_the_command_says_it(
+    docs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    groundset.generate(docs, out=tmp_path / "quiet", quiet=True, **SMALL)
+    assert capsys.readouterr() == ("", "")
+    groundset.generate(docs, out=tmp_path / "run", **SMALL)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "20 chunks from 5 documents" in told.err
+
+
+def test_fewer_than_asked_is_no_error(docs: Path, tmp_path: Path) -> None:
+    run = groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "size": 500})
+    assert (run.is_complete, run.status) == (False, "short")
+    assert 0 < len(run) < 500
+    assert "More documents or a lower size would help." in run.summary
+    assert "--" not in run.summary
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"size": 0}, "size 0: input should be greater than or equal to 1"),
+        ({"chunk_size": "wide"}, "chunk_size wide: input should be a valid integer"),
+        ({"chunker": "clever"}, "chunker clever: there is no such chunker; choose one of recursive"),
+        ({"recipe": "clever"}, "recipe clever: no such recipe; choose one of evolved"),
+        ({"critic": "clever"}, "critic clever: no such critic"),
+        ({"max_chunks": 3}, "max_chunks is an option of the recipe multi, not of evolved"),
+        ({"sise": 3}, "there is no option sise; did you mean size?"),
+        ({"min_length": 9999}, "no chunk is left: all .* see min_length"),
+        ({"docs": 5}, "docs 5: give a path, or a list of paths"),
+        ({"docs": ()}, "no documents were named: give files or folders, or chunks FILE"),
+        ({"docs": "none.md"}, "no such file or folder: none.md"),
+        ({"config": "none.toml"}, "config none.toml: "),
+    ],
+)
+def test_errors_name_parameters_and_nothing_is_written(
+    docs: Path, tmp_path: Path, given: dict[str, Any], message: str
+) -> None:
+    call = {"docs": docs, **SMALL, **given}
+    with pytest.raises(groundset.InputError, match=f"^{message}"):
+        groundset.generate(call.pop("docs"), out=tmp_path / "run", **call)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_begun_otherwise_is_told_by_parameters(docs: Path, tmp_path: Path) -> None:
+    groundset.generate(docs, out=tmp_path / "run", **SMALL)
+    with pytest.raises(groundset.RunMismatchError, match="seed was 0, is 5; candidates was 2, is 9"):
+        groundset.generate(docs, out=tmp_path / "run", **SMALL, seed=5, candidates=9)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'documents'"):
+        groundset.generate(docs, out=tmp_path / "run", documents=[docs])
+
+
+def test_a_running_loop_another_thread_and_a_second_call_do_not_matter(docs: Path, tmp_path: Path) -> None:
+    first = groundset.generate(docs, out=tmp_path / "first", **SMALL)
+
+    async def inside() -> groundset.Run:
+        return groundset.generate(docs, out=tmp_path / "loop", **SMALL)
+
+    asyncio.run(inside())
+    with ThreadPoolExecutor(2) as pool:
+        outs = [tmp_path / "one", tmp_path / "two"]
+        found = list(pool.map(lambda out: groundset.generate(docs, out=out, quiet=True, **SMALL), outs))
+    assert {rows(tmp_path / name) for name in ("first", "loop", "one", "two")} == {rows(tmp_path / "first")}
+    assert [each.samples for each in found] == [first.samples] * 2
+
+
+@pytest.fixture
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A store of MLflow that a notebook has chosen, with a run that is active; the folder of work is another."""
+    monkeypatch.chdir(tmp_path)
+    uri = f"sqlite:///{tmp_path / 'own.db'}"
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(uri)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    with mlflow.start_run():
+        yield uri
+    mlflow.set_tracking_uri(before)
+
+
+def test_settings_of_dspy_and_mlflow_are_as_they_were(docs: Path, tmp_path: Path, own_store: str) -> None:
+    mine = dspy.LM("openai/mine", api_key="none")
+    dspy.configure(lm=mine)
+    settings, cache, active = dict(dspy.settings.config), dspy.cache, mlflow.active_run()
+    groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "track": True})
+    assert dict(dspy.settings.config) == settings
+    assert (dspy.settings.lm, dspy.cache) == (mine, cache)
+    assert mlflow.get_tracking_uri() == own_store
+    assert "MLFLOW_TRACKING_URI" not in os.environ
+    assert mlflow.active_run().info.run_id == active.info.run_id
+    assert mlflow.get_run(active.info.run_id).data.params == {}
+    client = mlflow.MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
+    (logged,) = client.search_runs([client.get_experiment_by_name("groundset-generate").experiment_id])
+    assert (logged.info.status, logged.data.params["size"], logged.data.metrics["accepted"]) == ("FINISHED", "3", 3)
+    assert [each.dataset.name for each in logged.inputs.dataset_inputs] == ["run"]
+    assert [each.path for each in client.list_artifacts(logged.info.run_id)] == ["samples.jsonl"]
+
+
+def test_a_run_that_cannot_be_tracked_is_finished_and_warned_of(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mlruns").write_text("a file where the store should be")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    with pytest.warns(UserWarning, match=r"^Not tracked: cannot track in .* \(track=False leaves it out\)$") as warned:
+        run = groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "track": True})
+    assert run.is_complete
+    assert warned[0].filename == __file__
+
+
+def start(docs: Path, out: Path, log: Path, seconds: float) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", DRIVER, *map(str, (docs, out, log, seconds))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not log.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return process
+
+
+def test_ctrl_c_returns_a_run_and_the_same_call_goes_on(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    process = start(docs, out, log, 0.3)
+    process.send_signal(signal.SIGINT)
+    told, wrong = process.communicate(timeout=60)
+    assert process.returncode == 0, wrong
+    status, count = told.split()
+    assert (status, int(count) < 3) == ("interrupted", True)
+    made = log.read_text().split()
+    monkeypatch.setattr(generation, "run_generation", scripted_generation(ScriptedEngine(log)))
+    assert groundset.generate(docs, out=out, quiet=True, **SMALL).is_complete
+    again = log.read_text().split()[len(made) :]
+    assert not set(made) & set(again), "a finished call was made again"
+
+
+def test_a_second_ctrl_c_does_not_wait_and_the_process_lives(docs: Path, tmp_path: Path) -> None:
+    process = start(docs, tmp_path / "run", tmp_path / "calls", 60)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    told, wrong = process.communicate(timeout=60)
+    assert (process.returncode, told) == (0, "interrupted 0\n"), wrong
+    assert time.monotonic() - began < 4, "it waits five seconds for a call if it is not told twice"
+
+
+def test_whoever_ends_the_process_still_does(docs: Path, tmp_path: Path) -> None:
+    process = start(docs, tmp_path / "run", tmp_path / "calls", 0.2)
+    process.terminate()
+    told, _ = process.communicate(timeout=60)
+    assert (process.returncode, told) == (-signal.SIGTERM, "")
+    assert groundset.open_run(tmp_path / "run").status == "interrupted"
+
+
+def test_an_interrupt_before_there_is_a_run_is_the_usual_one(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    groundset.generate(docs, out=tmp_path / "old", **SMALL)
+    monkeypatch.setattr(generation, "run_generation", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        groundset.generate(docs, out=tmp_path / "new", **SMALL)
+    assert groundset.generate(docs, out=tmp_path / "old", **SMALL).is_complete

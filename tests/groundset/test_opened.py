@@ -1,0 +1,131 @@
+"""A run as Python reads it."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scripted_run
+
+import groundset
+from groundset import page
+from groundset.runs.record import write_files
+from groundset.runs.schedule import Verdict
+from groundset.runs.store import RunStore
+from programs.types import Attempt, Chunk, Context, Document, Reject, Retrieval, Sample
+
+EVIL = '<script>alert("x")</script>'
+DOCUMENT = Document(doc_id="d", path="d.md", title=EVIL, text="First.")
+CHUNK = Chunk(chunk_id="d-0", doc_id="d", path="d.md", title=EVIL, start=0, end=6, text="First.")
+CONTEXT = Context(chunk=CHUNK, passage=CHUNK.text, topic="D", language="en")
+COLUMN = re.compile(r"`(\w+)`")
+
+
+def sample(number: int, rank: int | None, split: str | None = None) -> Sample:
+    found = Retrieval(rank=rank, retrieved_id="d-0", retrieved_content="First.", score=1)
+    return Sample(
+        id=f"s{number}",
+        question=f"What is {number} {EVIL}?",
+        answer=f"That & {EVIL}",
+        evolution="simple",
+        language="en",
+        contexts=(CHUNK,),
+        retrieval_gt=(("d-0", "d-1"),),
+        retrieval=found,
+        probability=0.75,
+        split=split,
+        trail=(),
+        metadata={"source_rank": 1},
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> groundset.Run:
+    meta = {
+        "asked": 9, "compiled": {}, "models": {"critic": {"compiled": "uncompiled"}}, "identity": {"program": {}},
+    }  # fmt: skip
+    folder = tmp_path / "run"
+    with RunStore.create(folder, meta=meta, documents=[DOCUMENT], chunks=[CHUNK]) as store:
+        reject = Reject(step="judge", reason="not independent", chunk_id="d-0", question="It?")
+        for number in range(7):
+            store.attempts.begin(Attempt(number=number, contexts=(CONTEXT,), wanted="simple"))
+            made = sample(number, None if number else 2)
+            store.results.decide(number, Verdict("simple", False), made, np.zeros(4, dtype=np.float32), [reject])
+        write_files(store, "short", "all chunks were asked. A lower --size would help.")
+    return groundset.open_run(str(folder))
+
+
+def test_a_run_is_a_sequence_of_its_samples(run: groundset.Run) -> None:
+    assert len(run) == 7
+    assert [each.id for each in run] == [f"s{number}" for number in range(7)]
+    assert (run[0], run[-1], run[1:3]) == (run.samples[0], run.samples[6], run.samples[1:3])
+    assert isinstance(run[0], groundset.Sample)
+    assert [(each.step, each.reason) for each in run.rejects] == [("judge", "not independent")] * 7
+    assert run.record == json.loads((run.folder / "run.json").read_text())
+    assert (run.is_complete, run.status) == (False, "short")
+    assert run.summary.startswith("Kept 7 of 9 samples (simple 7) from 7 attempts")
+    assert "A lower size would help." in run.summary
+    assert repr(run) == f"<Run {run.folder}: 7 of 9 samples, short>"
+
+
+def test_a_table_has_the_columns_that_are_documented(run: groundset.Run) -> None:
+    table = run.to_pandas()
+    told = [line.split("|")[1] for line in str(groundset.Run.to_pandas.__doc__).splitlines() if "| `" in line]
+    assert COLUMN.findall(" ".join(told)) == list(
+        dict.fromkeys(["id", "question", "answer", "contexts", *COLUMN.findall(" ".join(told))])
+    )
+    assert set(COLUMN.findall(" ".join(told))) == set(table.columns)
+    first = table.iloc[0].to_dict()
+    assert (first["contexts"], first["chunk_ids"], first["paths"]) == (["First."], ["d-0"], ["d.md"])
+    assert (first["retrieval_gt"], first["rank"], first["probability"]) == ([["d-0", "d-1"]], 2, 0.75)
+    assert table["rank"].isna().sum() == 6
+    assert table["rank"].dtype == pd.Int64Dtype()
+
+
+def test_a_table_of_no_samples_has_its_columns(run: groundset.Run) -> None:
+    empty = groundset.Run(run.folder, [], [], run.record, "")
+    assert list(empty.to_pandas().columns) == list(run.to_pandas().columns)
+    assert len(empty.to_pandas()) == 0
+
+
+def test_html_is_escaped_and_short(run: groundset.Run) -> None:
+    shown = run._repr_html_()
+    assert EVIL not in shown
+    assert "What is 0 &lt;script&gt;" in shown
+    assert "What is 5" not in shown
+    assert "<p>2 more.</p>" in shown
+
+
+def test_a_page_is_opened_and_holds_everything_escaped(run: groundset.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(page.webbrowser, "open", opened.append)
+    file = run.open_in_browser()
+    assert opened == [file.as_uri()]
+    text = file.read_text(encoding="utf-8")
+    file.unlink()
+    assert EVIL not in text
+    for number in range(7):
+        assert f"<h2>What is {number} &lt;script&gt;" in text
+    assert "Kept 7 of 9 samples" in text
+    assert "found at rank 2" in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_wrong_folders_and_formats_are_named(run: groundset.Run, tmp_path: Path) -> None:
+    with pytest.raises(groundset.InputError, match=r"nowhere is not the folder of a run$"):
+        groundset.open_run(tmp_path / "nowhere")
+    with pytest.raises(groundset.InputError, match=r"^format xml: no such format; choose one of autorag"):
+        run.export("xml", tmp_path / "out")
+    (run.folder / "run.json").unlink()
+    with pytest.raises(groundset.InputError, match=r"^cannot read .*run\.json"):
+        groundset.open_run(run.folder)
+
+
+def test_a_run_is_exported_as_the_command_does_it(tmp_path: Path) -> None:
+    docs = scripted_run.write_documents(tmp_path / "docs")
+    scripted_run.generate(docs, tmp_path / "run", parser="none", size=2)
+    told = groundset.open_run(tmp_path / "run").export("autorag", str(tmp_path / "out"))
+    assert told == (2, 20)
+    assert len(pd.read_parquet(tmp_path / "out" / "qa.parquet")) == 2

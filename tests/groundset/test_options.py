@@ -1,0 +1,39 @@
+import pytest
+
+from groundset.options import as_parameters, for_python, recipe_options
+from programs.errors import InputError, RunMismatchError
+from programs.recipes import RECIPES
+
+
+@pytest.mark.parametrize(
+    ("said", "in_python"),
+    [
+        ("--size 0: input should be greater", "size 0: input should be greater"),
+        ("--seed was 0, is 5; --chunk-size was 9", "seed was 0, is 5; chunk_size was 9"),
+        ("needs a language model (--lm).", "needs a language model (lm)."),
+        ("no store (--no-track leaves it out)", "no store (track=False leaves it out)"),
+        ("see `groundset compile --lm x`, or --critic head", "see `groundset compile --lm x`, or critic head"),
+        ("DOCS 5: give a path", "docs 5: give a path"),
+        ("no such file: a--size.md -- or b", "no such file: a--size.md -- or b"),
+    ],
+)  # fmt: skip
+def test_messages_name_parameters(said: str, in_python: str) -> None:
+    assert as_parameters(said) == in_python
+
+
+def test_errors_stay_what_they_are() -> None:
+    @for_python
+    def refuse(name: str) -> None:
+        raise RunMismatchError(f"--out {name}: begun otherwise")
+
+    with pytest.raises(InputError, match=r"^out x: begun otherwise$") as caught:
+        refuse("x")
+    assert type(caught.value) is RunMismatchError
+
+
+def test_options_of_recipes_name_all_that_have_them() -> None:
+    found = recipe_options()
+    assert {name: option.owners for name, option in found.items()} == {
+        name: [each.name for each in RECIPES.values() if name in each.options.model_fields] for name in found
+    }
+    assert found["max_rank"].owners[:2] == ["evolved", "single"]

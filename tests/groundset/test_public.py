@@ -1,0 +1,50 @@
+"""What `import groundset` gives, and what it costs."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import groundset
+from programs import errors
+
+HEAVY = ("dspy", "torch", "transformers", "mlflow", "pandas", "numpy", "pydantic", "jinja2", "rich", "typer")
+
+
+def test_exported_members() -> None:
+    expected = [
+        "ChecksumError", "Chunk", "Chunks", "DemoError", "Document", "DocumentError", "DownloadError", "EngineError",
+        "GroundsetError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError", "PromiseError",
+        "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",
+        "TrackingError", "UnknownModelError", "UnreachableModelError", "__version__", "chunk", "generate", "judge",
+        "open_run",
+    ]  # fmt: skip
+    assert groundset.__all__ == expected == sorted(expected)
+    for name in expected:
+        assert getattr(groundset, name).__doc__
+    assert set(expected) <= set(dir(groundset))
+    with pytest.raises(AttributeError, match="'groundset' has no attribute 'nothing'"):
+        _ = groundset.nothing
+
+
+def test_every_error_can_be_caught_by_its_public_name() -> None:
+    raised = {
+        each for each in vars(errors).values() if inspect.isclass(each) and issubclass(each, errors.GroundsetError)
+    }
+    assert {getattr(groundset, each.__name__) for each in raised} == raised
+
+
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        ("", set()),
+        ("groundset.InputError", set()),
+        ("groundset.open_run", {"pydantic"}),
+        ("groundset.chunk, groundset.judge", {"pydantic"}),
+    ],
+)
+def test_importing_costs_nothing(asked: str, allowed: set[str]) -> None:
+    script = f"import sys, groundset\n{asked}\nprint(*sorted(set(sys.modules) & set(sys.argv[1:])))"
+    ran = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True, timeout=60)
+    assert set(ran.stdout.split()) <= allowed

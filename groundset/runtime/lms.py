@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -14,6 +15,8 @@ from groundset.models.specs import LocalSpec, ModelSpec, ensure_available, parse
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
 from groundset.runtime.journal import CallJournal, CompletionEngine, JournaledEngine, MemoryJournal
+
+_LOG = logging.getLogger("dspy.clients.lm")
 
 
 class LanguageModel:
@@ -41,8 +44,8 @@ class LanguageModel:
             cache=False,
             num_retries=2,
         )
-        # DSPy warns of every completion that its token limit ends; here that is what the limits are for.
-        logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
+        self._filter = partial(_is_error)  # one for each model, so that each takes away its own
+        _LOG.addFilter(self._filter)
         self.adapter = PlainTextAdapter()
         self.name = name
         self.sha256 = sha256
@@ -53,6 +56,7 @@ class LanguageModel:
 
     def close(self) -> None:
         """Free the model."""
+        _LOG.removeFilter(self._filter)
         close = getattr(self._inner, "close", None)
         if close is not None:
             close()
@@ -66,6 +70,11 @@ class LanguageModel:
     ) -> None:
         """Free the model."""
         self.close()
+
+
+def _is_error(record: logging.LogRecord) -> bool:
+    """Let only errors through: DSPy warns of every completion that its token limit ends, which limits are for."""
+    return record.levelno >= logging.ERROR
 
 
 class RemoteEngine:

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -165,10 +166,13 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_settings_of_dspy_and_mlflow_are_as_they_were(docs: Path, tmp_path: Path, own_store: str) -> None:
     mine = dspy.LM("openai/mine", api_key="none")
     dspy.configure(lm=mine)
+    log, heard = logging.getLogger("dspy.clients.lm"), logging.getLogger("mlflow").level
     settings, cache, active = dict(dspy.settings.config), dspy.cache, mlflow.active_run()
     groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "track": True})
     assert dict(dspy.settings.config) == settings
     assert (dspy.settings.lm, dspy.cache) == (mine, cache)
+    assert (log.level, log.filters) == (logging.NOTSET, [])
+    assert logging.getLogger("mlflow").level == heard
     assert mlflow.get_tracking_uri() == own_store
     assert "MLFLOW_TRACKING_URI" not in os.environ
     assert mlflow.active_run().info.run_id == active.info.run_id

@@ -85,7 +85,7 @@ def generate(
         chunk_overlap: shared by neighbours, in the same unit; by default 0.
         merge: join this many consecutive chunks; by default 1.
         min_length: drop shorter chunks, in characters; by default 200, with the recipe roundtrip 100.
-        chunks: your own chunks, JSONL or parquet with ``doc_id`` and ``contents``, taken as they are.
+        chunks: your own chunks, JSONL or parquet with ``doc_id`` and ``contents`` or ``text``, taken as they are.
         seed: fixes what chance would decide; by default 0.
         workers: attempts at the same time, up to 8; with 1, the default, a run can be repeated to the letter.
         vector_store: what searches the chunks: faiss (the default), qdrant or ``qdrant:FOLDER``.

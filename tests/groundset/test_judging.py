@@ -6,8 +6,14 @@ import pytest
 
 import groundset
 from groundset import judging
+from programs.deciding import Decision
 
 ROW = {"question": "When?", "passage": "At nine.", "note": 1}
+
+
+def decision(good: bool) -> Decision:
+    said = {"fit": 0.9 if good else 0.125, "clear": 0.8}
+    return Decision(values={"fit": good}, probabilities=said, levels={})
 
 
 @pytest.fixture
@@ -18,7 +24,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     @contextmanager
     def open_judge(*parts: Any) -> Iterator[Any]:
         opened.append(parts)
-        yield lambda rows: [(0.9, True) if row["question"] == "When?" else (0.125, False) for row in rows]
+        yield lambda rows: [decision(row["question"] == "When?") for row in rows]
 
     monkeypatch.setattr(judging, "open_judge", open_judge)
     return opened
@@ -30,8 +36,8 @@ def test_rows_come_back_with_a_probability_and_a_verdict(
     given = [ROW, {**ROW, "question": "What?"}]
     judged = groundset.judge("questions", iter(given), quiet=True)
     assert judged == [
-        {**ROW, "probability": 0.9, "verdict": "good"},
-        {**given[1], "probability": 0.125, "verdict": "bad"},
+        {**ROW, "probability": 0.9, "verdict": "good", "scores": {"clear": 0.8}, "weakest": "clear"},
+        {**given[1], "probability": 0.125, "verdict": "bad", "scores": {"clear": 0.8}, "weakest": "clear"},
     ]
     assert "verdict" not in ROW
     assert decided == [("questions", "head", None, "all-minilm-l6-v2", "shipped")]

@@ -73,8 +73,8 @@ def test_the_python_of_the_readme_runs_in_a_notebook(place: Path, tmp_path: Path
     assert "Kept 3 of 3 samples" in page.read_text(encoding="utf-8")
 
     verdicts = [line.split() for line in text_of(parts).splitlines()[-3:]]
-    assert {verdict for verdict, _ in verdicts} <= {"good", "bad"}
-    assert all(0 <= float(probability) <= 1 for _, probability in verdicts)
+    assert {verdict for verdict, *_ in verdicts} <= {"good", "bad"}
+    assert all(0 <= float(probability) <= 1 for _, probability, _ in verdicts)
 
     told = text_of(wrong).strip()
     assert f"# {told}\n" in snippets[-1]

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Jupyter is migrating:Deprecation
 
 
 def seam(log: Path, seconds: float = 0.0) -> str:
-    """Return a cell that puts a scripted model where the real one is opened."""
+    """Return a cell that scripts the models and the recipe of `generate`; `judge` keeps its real critic."""
     return f"""
 import sys
 from pathlib import Path

@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from groundset import __version__, privacy
+from groundset.printing import say, say_lines
 from programs.errors import GroundsetError
 
 _PROGRAM = "groundset"
@@ -89,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"{_PROGRAM} {__version__}")
+        say(f"{_PROGRAM} {__version__}")
         raise typer.Exit
 
 
@@ -130,9 +131,9 @@ def _run(arguments: list[str]) -> int:
 
 def _fail(message: str, status: int) -> int:
     if os.environ.get("GROUNDSET_DEBUG", "") not in ("", "0"):
-        traceback.print_exc()
+        say_lines(traceback.format_exc(), err=True)
     if message.startswith("Usage: "):  # a command without arguments: its help
-        typer.echo(message, err=True)
+        say_lines(message, err=True)
     else:
-        typer.echo(f"{_PROGRAM}: error: {' '.join(message.split())}", err=True)
+        say(f"{_PROGRAM}: error: {' '.join(message.split())}", err=True)
     return status

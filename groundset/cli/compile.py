@@ -9,6 +9,7 @@ import typer
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.compile_progress import progress
 from groundset.cli.tables import print_table
+from groundset.printing import say
 from programs.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def compile_steps(
                 reports = _with_model(asked, optimizer, lm, teacher, own, embedder, wish, verbose, runs.start)
             _show(reports, runs)
     except KeyboardInterrupt:
-        typer.echo("Interrupted: the same command takes it up again.", err=True)
+        say("Interrupted: the same command takes it up again.", err=True)
         raise typer.Exit(_INTERRUPTED) from None
 
 
@@ -124,7 +125,7 @@ def _heads(
         target_precision=target_precision,
         seed=seed,
         out=out,
-        on_progress=lambda said: typer.echo(f"{said}.", err=True),
+        on_progress=lambda said: say(f"{said}.", err=True),
         started=started,
     )
 
@@ -196,7 +197,8 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") 
         files.append(file)
         ending = report.ending
         state = report.state
-        typer.echo(f"\n{state.step} for {state.model} by {state.optimizer}: {_told(report)}.")
+        say()
+        say(f"{state.step} for {state.model} by {state.optimizer}: {_told(report)}.")
         versions = [version for version in ("before", "after", "gain") if version in report.measures]
         names = list(dict.fromkeys(name for version in versions for name in report.measures[version]))
         rows = [
@@ -205,17 +207,18 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") 
         ]
         print_table(("measure", *versions), rows)
         if tracked := runs.finish(report):
-            typer.echo(f"Tracked as {tracked}.")
+            say(f"Tracked as {tracked}.")
         if ending == "interrupted":
             break
-    typer.echo(f"\nStates: {', '.join(map(str, files))}.")
+    say()
+    say(f"States: {', '.join(map(str, files))}.")
     if ending == "interrupted":
-        typer.echo("Interrupted: the best so far is kept, test rows were not looked at. The same command goes on.")
+        say("Interrupted: the best so far is kept, test rows were not looked at. The same command goes on.")
         raise typer.Exit(_INTERRUPTED)
 
 
 def _not_tracked(error: Exception) -> None:
-    typer.echo(f"Not tracked: {error} (--no-track leaves it out)", err=True)
+    say(f"Not tracked: {error} (--no-track leaves it out)", err=True)
 
 
 def _told(report: "CompileReport") -> str:

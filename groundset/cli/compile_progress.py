@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from groundset.printing import tell
+
 
 class Told:
     """Says on standard error what happens; optimizers print on the streams of Python, so this keeps its own."""
@@ -32,7 +34,7 @@ class Told:
 
     def say(self, said: str) -> None:
         """Say what comes next."""
-        self._console.print(f"{said}.", highlight=False, soft_wrap=True)
+        tell(self._console, f"{said}.")
 
 
 @contextmanager

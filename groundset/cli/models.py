@@ -9,6 +9,7 @@ from groundset.models.cache import is_cached
 from groundset.models.catalogue import CATALOGUE, get_entry
 from groundset.models.progress import human_size
 from groundset.models.pull import pull as pull_model
+from groundset.printing import say
 
 app = typer.Typer(
     name="models",
@@ -79,4 +80,4 @@ def pull(
     The path of each model is printed when it is ready.
     """
     for entry in [get_entry(name) for name in names]:
-        typer.echo(pull_model(entry.name, hub=hub))
+        say(str(pull_model(entry.name, hub=hub)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from groundset.printing import say, say_lines
 from programs.errors import InputError
 
 if TYPE_CHECKING:
@@ -75,11 +76,11 @@ def roundtrip(
         if out and stream:
             write_table(sample_rows(comparison.samples, comparison.results[0]), stream, out.suffix.lower())
     if as_json:
-        typer.echo(json.dumps(record(comparison, config), ensure_ascii=False, indent=2))
+        say_lines(json.dumps(record(comparison, config), ensure_ascii=False, indent=2))
         return
     _print(comparison)
     for line in (*conclusions(comparison), *notes(comparison, settings, config)):
-        typer.echo(line)
+        say(line)
 
 
 def write_table(rows: Sequence[dict[str, Any]], stream: TextIO, suffix: str) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from groundset.printing import say
 from programs.errors import GroundsetError, InputError
 
 _HOST = "127.0.0.1"
@@ -38,7 +39,7 @@ def ui(
     ]  # fmt: skip
     # The server would start further processes for jobs that groundset never hands it.
     environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "PYTHONWARNINGS": "ignore"}
-    typer.echo("Starting, which takes some seconds.", err=True)
+    say("Starting, which takes some seconds.", err=True)
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.default_int_handler)
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, start_new_session=True) as server:
@@ -47,7 +48,7 @@ def ui(
                 if server.poll() is not None:
                     raise GroundsetError("the server of MLflow did not start; what it said stands above.")
                 time.sleep(_POLL_SECONDS)
-            typer.echo(f"Open http://{_HOST}:{port} in a browser. Ctrl-C ends it.")
+            say(f"Open http://{_HOST}:{port} in a browser. Ctrl-C ends it.")
             server.wait()
         except KeyboardInterrupt:
             pass  # the usual end

@@ -15,6 +15,8 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from groundset.printing import tell
+
 Report = Callable[[int], None]
 
 _LINE_EVERY_SECONDS = 10.0
@@ -39,7 +41,7 @@ class ConsoleProgress:
 
     def note(self, message: str) -> None:
         """Print one line."""
-        self._console.print(message, markup=False, highlight=False, soft_wrap=True)
+        tell(self._console, message)
 
     @contextmanager
     def stage(self, description: str, total: int) -> Iterator[Report]:

@@ -244,4 +244,37 @@ def test_what_is_no_finished_run_is_wrong_input(run, tmp_path):
     assert (ran.status, "has not finished" in ran.err) == (2, True)
     (tmp_path / "samples.jsonl").write_text("{broken", encoding="utf-8")
     ran = run("show", tmp_path)
+    assert (ran.status, "samples.jsonl, line 1: no sample of a run: Invalid JSON" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("row", "wrong"),
+    [
+        ("[]", "no sample of a run: Input should be an object"),
+        ("{}", "no sample of a run: id: Field required"),
+        (json.dumps(sample("q-1", probability="high")), "probability: Input should be a valid number"),
+        (json.dumps(sample("q-1", contexts=[{**CONTEXT, "start": None}])), "contexts 0 start: Input should be"),
+        (json.dumps(sample("q-1", trail=[{"step": 3}])), "trail 0 step: Input should be a valid string"),
+        ('{"id": "\\ud800"}', "no sample of a run: "),
+        ("[" * 100_000, "no sample of a run: "),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--json",), ("--id", "q")])
+def test_a_wrong_row_is_named_with_its_line(run, folder, row, wrong, options):
+    with (folder / "samples.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write(row + "\n")
+    ran = run("show", folder, *options)
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert f"samples.jsonl, line 3: {'' if wrong.startswith('no') else 'no sample of a run: '}{wrong}" in ran.err
+
+
+def test_a_wrong_reject_is_named_too(run, folder):
+    with (folder / "rejects.jsonl").open("ab") as stream:
+        stream.write(b'{"step": "judge", "reason": 1, "chunk_id": "c"}\n')
+    for options in ((), ("--rejects",)):
+        ran = run("show", folder, *options)
+        assert (ran.status, ran.err.count("\n")) == (2, 1)
+        assert "rejects.jsonl, line 4: no reject of a run: reason: Input should be a valid string" in ran.err
+    (folder / "rejects.jsonl").write_bytes(b"\xff\n")
+    ran = run("show", folder, "--rejects")
     assert (ran.status, "cannot read" in ran.err) == (2, True)

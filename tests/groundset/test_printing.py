@@ -1,0 +1,193 @@
+"""Whatever a file is called or a model says: it is printed on one line, and the terminal stays as it is."""
+
+import ast
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from groundset.cli.tables import print_table
+from groundset.models.progress import ConsoleProgress
+from groundset.printing import printable, say, tell
+from groundset.runs.progress import Progress
+
+ROOT = Path(__file__).parents[2]
+FAKED = "Kept 20 of 20 samples."
+# Each would steer a terminal, begin a line of its own or turn what follows around.
+HOSTILE = (
+    f"one\n{FAKED}",
+    f"two\r{FAKED}",
+    "three\x1b[2J\x1b[1;1H",
+    "four\x1b]0;owned\x07",
+    "five\x1b]8;;http://evil\x1b\\click\x1b]8;;\x1b\\",
+    "six\x9b2J\x85\x7f\x08\x08",
+    f"seven\u2028{FAKED}\u2029",
+    "eight\u202efdp.\u2066exe\u2069\u200f",
+    "nine[bold red]:cat:[/bold red]",
+    "ten\u200b\ufeff\U000e0041",
+)
+ORDINARY = "Größe 東京 наука עברית العربية नमस्ते 👩‍👩‍👧 می‌خواهم co\u00adop e\u0301 [x] :cat: \\n \ue000"
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0041]")
+# What Rich itself draws with on a terminal: colours, the cursor, lines that are drawn again.
+DRAWN = re.compile(r"\x1b\[(?:[0-9;]*m|\?25[lh]|1A|2K)|\r")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_is_unseen_is_spelt_and_says_the_same(text):
+    shown = printable(text)
+    assert not STEERING.search(shown)
+    assert "\n" not in shown
+    assert json.loads(f'"{shown}"' if "\\click" not in text else json.dumps(text)) == text
+    assert printable(shown) == shown
+
+
+def test_ordinary_text_stays():
+    assert printable(ORDINARY) == ORDINARY
+
+
+def test_nothing_of_unicode_steers_or_cannot_be_written():
+    for code in range(sys.maxunicode + 1):
+        character = chr(code)
+        kind = unicodedata.category(character)
+        shown = printable(character)
+        assert shown.encode()
+        if kind in ("Cc", "Zl", "Zp", "Cs") or unicodedata.bidirectional(character) in (
+            "LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI",
+        ):  # fmt: skip
+            assert shown != character
+        elif kind not in ("Cf", "Cn"):
+            assert shown == character
+
+
+def test_a_block_of_text_keeps_its_lines():
+    assert printable("a\r\nb\tc\x1b[2J\rd", lines=True) == "a\nb\tc\\u001b[2J\\rd"
+
+
+def test_lines_of_json_stay_the_same_json():
+    row = {"question": "".join(HOSTILE)}
+    shown = printable(json.dumps(row, ensure_ascii=False))
+    assert json.loads(shown) == row
+    assert not STEERING.search(shown)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_and_notes_are_one_line_each(terminal):
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=terminal, width=60)
+    for text in HOSTILE:
+        tell(console, text)
+        Progress(console=console).reading(text)
+        ConsoleProgress(console).note(text)
+    lines = stream.getvalue().split("\n")
+    assert len(lines) == 3 * len(HOSTILE) + 1
+    assert not STEERING.search(DRAWN.sub("", stream.getvalue()))
+    assert "nine[bold red]:cat:[/bold red]" in lines
+
+
+def test_say_and_tables_are_one_line_each(capsys):
+    for text in HOSTILE:
+        say(text)
+        say(text, err=True)
+    print_table(("name", "size"), [(text, "1") for text in HOSTILE])
+    printed = capsys.readouterr()
+    assert printed.out.count("\n") == 2 * len(HOSTILE) + 1
+    assert printed.err.count("\n") == len(HOSTILE)
+    assert not STEERING.search(printed.out + printed.err)
+
+
+def test_only_one_module_prints():
+    """Whoever prints in another way has to be sure of every value; nobody is."""
+    raw = []
+    packages = ("groundset", "optimizers", "programs")
+    for path in [path for package in packages for path in (ROOT / package).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            own = path == ROOT / "groundset" / "printing.py"
+            if called in ("print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write") and not own:
+                raw.append(f"{path.name}:{node.lineno}")
+    assert raw == []
+
+
+CHUNK = "import sys; from groundset.cli import main; main(sys.argv[1:])"
+GENERATE = """import functools, sys
+from scripted_run import CRITICS, Encoder, ScriptedEngine, lm_opener, scripted_recipe
+from groundset.cli import main
+from groundset.runs import generation
+from groundset.runs.models import Openers
+openers = Openers(lm_opener(ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS)
+generation.run_generation = functools.partial(generation.run_generation, openers=openers, recipe=scripted_recipe())
+main(sys.argv[1:])
+"""
+
+
+def printed_by(code: str, *arguments: object, terminal: bool) -> str:
+    """Return everything that a process prints, on a terminal or into a pipe."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    places = [ROOT, ROOT / "tests" / "groundset" / "runs"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "TERM": "xterm", "COLUMNS": "4000"}
+    if not terminal:
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        return done.stdout.decode()
+    mine, its = pty.openpty()
+    with subprocess.Popen(command, env=environment, stdin=its, stdout=its, stderr=its) as process:
+        os.close(its)
+        pieces = []
+        while True:
+            try:
+                piece = os.read(mine, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            pieces.append(piece)
+        process.wait()
+    os.close(mine)
+    return DRAWN.sub("", b"".join(pieces).decode())
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    """Documents and files that are none, with hostile names and titles."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number, name in enumerate(HOSTILE):
+        name = name.replace("/", "_")
+        (folder / f"{name}.xyz").write_text("no document")
+        words = " ".join(f"word{number}{place}" for place in range(60))
+        (folder / f"{name}.md").write_text(f"# Title {HOSTILE[number]}\n\n{words}.\n")
+    return folder
+
+
+def check(printed: str) -> None:
+    assert not STEERING.search(printed)
+    assert not [line for line in printed.split("\n") if line.strip().startswith(FAKED)]
+
+
+@pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
+def test_commands_print_hostile_names_harmlessly(docs, tmp_path, terminal):
+    out = tmp_path / "run\x1b[2J\u202e"
+    chunked = printed_by(CHUNK, "chunk", docs, "--out", tmp_path / "c\n.jsonl", "--min-length", 50, terminal=terminal)
+    assert r"Skipped three\u001b[2J\u001b[1;1H.xyz: unsupported type .xyz." in chunked
+    assert r"Skipped one\nKept 20 of 20 samples..xyz: unsupported type .xyz." in chunked
+    assert r"c\n.jsonl" in chunked
+    options = ("--size", 3, "--chunk-size", 300, "--min-length", 50, "--no-track", "-v")
+    made = printed_by(GENERATE, "generate", docs, "--out", out, *options, terminal=terminal)
+    assert r"Reading eight\u202efdp.\u2066exe\u2069\u200f.md" in made
+    assert "Kept 3 of 3 samples" in made
+    assert r"groundset show" in made
+    shown = printed_by(CHUNK, "show", out, terminal=terminal)
+    assert "Shown: 3 of 3 samples." in shown
+    rows = printed_by(CHUNK, "show", out, "--json", terminal=terminal)
+    assert [json.loads(row)["id"] for row in rows.strip().split("\n")]
+    missing = printed_by(CHUNK, "show", tmp_path / HOSTILE[0], terminal=terminal)
+    assert "is not the folder of a run" in missing
+    for printed in (chunked, made, shown, rows, missing):
+        check(printed)

@@ -23,6 +23,8 @@ from dspy.lm15 import (
 )
 
 from groundset.processors import usable_processors
+from groundset.runtime.control_tokens import ControlTokens
+from groundset.runtime.vocabulary import special_tokens
 from programs.errors import EngineError
 
 CONTEXT_TOKENS = 4096
@@ -94,15 +96,19 @@ class EmbeddedEngine:
         # The runtime reports itself ready before its loop runs, and a stop that arrives in between is lost: closing
         # then waits for ever. The figures come through the loop's queue, so that it runs once they are here.
         self._server.handle_metrics()
+        self._control_tokens = ControlTokens(special_tokens(path))
 
     def complete(self, request: Request) -> Response:
-        """Answer one request.
+        """Answer one request; no text in it is read as a control token.
 
         Raises:
             ContextLengthError: if the prompt does not fit; no token has been evaluated then.
             InvalidRequestError: if the runtime refuses the request.
             ServerError: if the runtime crashed.
         """
+        return self._control_tokens.guard(request, self._complete)
+
+    def _complete(self, request: Request) -> Response:
         validate_request(request)
         with self._gate:
             try:

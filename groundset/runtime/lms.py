@@ -13,6 +13,7 @@ from dspy.lm15 import Request, Response
 from groundset.models.servers import connection
 from groundset.models.specs import LocalSpec, ModelSpec, ensure_available, parse_spec
 from groundset.runtime.adapter import PlainTextAdapter
+from groundset.runtime.control_tokens import ControlTokens
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
 from groundset.runtime.journal import CallJournal, CompletionEngine, JournaledEngine, MemoryJournal
 
@@ -82,11 +83,11 @@ class RemoteEngine:
 
     def __init__(self, lm: dspy.LM) -> None:
         self._lm = lm
+        self._control_tokens = ControlTokens()
 
     def complete(self, request: Request) -> Response:
-        """Answer one request."""
-        response: Response = self._lm(dataclasses.replace(request, model=self._lm.model))
-        return response
+        """Answer one request; no text in it is read as one of the common control tokens."""
+        return self._control_tokens.guard(dataclasses.replace(request, model=self._lm.model), self._lm)
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,0 +1,79 @@
+"""The control tokens of a GGUF file, read from its head.
+
+llama.cpp's own reader for Python (`gguf`) makes an array of every token, which takes seconds at each start, and it is
+there only where models are trained; the format of the head is short and fixed.
+"""
+
+import mmap
+import struct
+from pathlib import Path
+from typing import Any
+
+from programs.errors import EngineError
+
+_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_STRING, _ARRAY = 8, 9
+_TOKENS, _KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
+# What llama.cpp looks for in a text before anything else: unknown, control and user-defined tokens.
+_SPECIAL = frozenset({2, 3, 4})
+
+
+def special_tokens(path: Path) -> tuple[str, ...]:
+    """Return the tokens of a model that its tokenizer finds in a text whatever stands around them.
+
+    Raises:
+        EngineError: the file is no GGUF file, or ends in its head.
+    """
+    try:
+        with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            found = _Head(data).fields({_TOKENS, _KINDS})
+    except (OSError, ValueError, KeyError, struct.error) as error:
+        raise EngineError(f"{path.name}: its list of tokens cannot be read: {error}") from error
+    pairs = zip(found.get(_TOKENS, ()), found.get(_KINDS, ()), strict=False)
+    return tuple(token.decode("utf-8", "ignore") for token, kind in pairs if kind in _SPECIAL)
+
+
+class _Head:
+    """The named values at the beginning of a GGUF file."""
+
+    def __init__(self, data: mmap.mmap) -> None:
+        self._data = data
+        if data[:4] != b"GGUF":
+            raise ValueError("not a GGUF file")
+        self._place = 4
+
+    def fields(self, wanted: set[str]) -> dict[str, Any]:
+        """Return the values of these names that the file has; what comes behind the last of them is not read."""
+        found: dict[str, Any] = {}
+        _, _, count = self._numbers("I"), self._numbers("Q"), self._numbers("Q")
+        for _ in range(count[0]):
+            name = self._string().decode("utf-8", "replace")
+            value = self._value(self._numbers("I")[0])
+            if name in wanted:
+                found[name] = value
+            if len(found) == len(wanted):
+                break
+        return found
+
+    def _value(self, kind: int) -> Any:
+        if kind == _STRING:
+            return self._string()
+        if kind != _ARRAY:
+            return self._numbers(_NUMBERS[kind])[0]
+        kind, count = self._numbers("I")[0], self._numbers("Q")[0]
+        if kind in _NUMBERS:
+            return self._numbers(_NUMBERS[kind], count)
+        return [self._value(kind) for _ in range(count)]
+
+    def _string(self) -> bytes:
+        (length,) = self._numbers("Q")
+        start, self._place = self._place, self._place + length
+        if self._place > len(self._data):
+            raise ValueError("it ends too early")
+        return self._data[start : self._place]
+
+    def _numbers(self, kind: str, count: int = 1) -> tuple[Any, ...]:
+        layout = f"<{count}{kind}"
+        values = struct.unpack_from(layout, self._data, self._place)
+        self._place += struct.calcsize(layout)
+        return values

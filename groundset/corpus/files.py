@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from programs.errors import InputError
 
 _GLOB = frozenset("*?[")
+_OUTSIDE = "link that leads out of the folder"
 
 
 class SkippedFile(BaseModel):
@@ -31,21 +32,29 @@ class FoundFile(NamedTuple):
 
 
 class FoundFiles(NamedTuple):
-    """The files below the arguments, in order of their paths, and the folders that could not be listed."""
+    """The files below the arguments, in order of their paths, and the folders and links that were left out."""
 
     files: list[FoundFile]
     skipped: list[SkippedFile]
 
 
 def find_documents(paths: Sequence[str | Path]) -> FoundFiles:
-    """Expand files, folders and globs to files; hidden ones below a folder are left out."""
+    """Expand files, folders and globs to files; hidden ones below a folder are left out.
+
+    A link below a folder stands for a file inside the same folder, or is left out: whoever puts documents into a folder
+    should not be able to have other files of the machine read. A link that is named itself is followed.
+    """
     if not paths:
         raise InputError("no documents were named")
     skipped: list[SkippedFile] = []
     found: dict[Path, tuple[Path, Path]] = {}
     for argument in paths:
-        for file, root in _expand(Path(argument), skipped):
-            found.setdefault(Path(os.path.realpath(file)), (file, root))
+        expanded = list(_expand(Path(argument), skipped))
+        # A file is called by its own name rather than by that of a link to it.
+        for file, root in sorted(expanded, key=lambda each: _is_linked(*each)):
+            first, _ = found.setdefault(Path(os.path.realpath(file)), (file, root))
+            if _is_linked(file, root) and first != file:
+                skipped.append(SkippedFile(path=_below(file, root), reason="link to a file that is read by itself"))
     files = _name(found.values())
     return FoundFiles(sorted(files, key=lambda file: (file.path, str(file.file))), skipped)
 
@@ -54,7 +63,7 @@ def _expand(argument: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, 
     """Yield the files of one argument, each with the folder that its path is relative to."""
     try:
         if argument.is_dir():
-            for file in _walk(argument, skipped):
+            for file in _walk(argument, argument, skipped):
                 yield file, argument
         elif argument.exists() or argument.is_symlink():
             yield argument, argument.parent
@@ -79,19 +88,43 @@ def _glob(pattern: Path, skipped: list[SkippedFile]) -> Iterator[tuple[Path, Pat
     if not matches:
         raise InputError(f"no file matches {pattern}")
     for match in matches:
-        for file in _walk(match, skipped) if match.is_dir() else [match]:
+        if _leads_out(match, root):
+            skipped.append(SkippedFile(path=_below(match, root), reason=_OUTSIDE))
+            continue
+        for file in _walk(match, root, skipped) if match.is_dir() else [match]:
             yield file, root
 
 
-def _walk(folder: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
+def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path]:
     def note(error: OSError) -> None:
         skipped.append(SkippedFile(path=str(error.filename), reason=f"cannot be listed: {error.strerror}"))
 
     for parent, folders, names in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if not name.startswith("."):
-                yield Path(parent, name)
+        for name in sorted((*names, *folders)):
+            path = Path(parent, name)
+            if name.startswith(".") or (name in folders and not path.is_symlink()):
+                continue
+            if _leads_out(path, root):
+                skipped.append(SkippedFile(path=_below(path, root), reason=_OUTSIDE))
+            elif path.is_dir():
+                skipped.append(SkippedFile(path=_below(path, root), reason="links to folders are not followed"))
+            else:
+                yield path
+
+
+def _is_linked(file: Path, root: Path) -> bool:
+    """Say whether there is a link between a folder and a file below it."""
+    return os.path.realpath(file) != os.path.join(os.path.realpath(root), file.relative_to(root))  # noqa: PTH118
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    """Say whether what a path below a folder leads to lies elsewhere; what leads nowhere does not."""
+    return path.exists() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+def _below(path: Path, root: Path) -> str:
+    return _portable(path.relative_to(root).as_posix())
 
 
 def _name(found: Iterable[tuple[Path, Path]]) -> list[FoundFile]:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from groundset.corpus.files import find_documents
+from groundset.corpus.files import FoundFiles, find_documents
 from programs.errors import InputError
 
 
@@ -90,3 +90,71 @@ def test_paths_are_spelt_the_same_on_every_system(tmp_path: Path) -> None:
     (tmp_path / "U\u0308ber.md").write_text("x")
     (Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.md"))).write_text("x")
     assert [f.path for f in find_documents([tmp_path]).files] == ["bad?.md", "\u00dcber.md"]
+
+
+def left_out(found: FoundFiles) -> list[tuple[str, str]]:
+    return [(skipped.path, skipped.reason) for skipped in found.skipped]
+
+
+OUTSIDE = "link that leads out of the folder"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "secret.md").write_text("secret")
+    return tmp_path / "private"
+
+
+def test_links_out_of_the_folder_are_left_out_and_said(tree: Path, secret: Path) -> None:
+    (tree / "file.md").symlink_to(secret / "secret.md")
+    (tree / "sub" / "relative.md").symlink_to("../../private/secret.md")
+    (tree / "system.txt").symlink_to("/etc/hosts")
+    (tree / "folder").symlink_to(secret)
+    (tree / "chain.md").symlink_to(tree / "folder" / "secret.md")
+    (tree / "device.txt").symlink_to("/dev/null")
+    names = ["chain.md", "device.txt", "file.md", "folder", "sub/relative.md", "system.txt"]
+    found = find_documents([tree])
+    assert [f.path for f in found.files] == ["a.txt", "b.md", "sub/c.md", "sub/deep/d.html"]
+    assert sorted(left_out(found)) == [(name, OUTSIDE) for name in names]
+    for pattern in ("**/*", "*", "*/secret.md"):
+        found = find_documents([tree / pattern])
+        assert not [f for f in found.files if f.file.read_text() == "secret"]
+        assert {reason for _, reason in left_out(found)} == {OUTSIDE}
+
+
+def test_a_neighbour_whose_name_begins_like_the_folder_is_outside(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "docs-private").mkdir()
+    (tmp_path / "docs-private" / "x.md").write_text("x")
+    (tree / "x.md").symlink_to(tmp_path / "docs-private" / "x.md")
+    assert left_out(find_documents([tree])) == [("x.md", OUTSIDE)]
+
+
+def test_a_link_that_is_named_itself_is_followed(tree: Path, secret: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.md").symlink_to(secret / "secret.md")
+    (tmp_path / "linked").symlink_to(tree)
+    found = find_documents([tmp_path / "link.md", tmp_path / "linked"])
+    assert [f.path for f in found.files] == ["a.txt", "b.md", "link.md", "sub/c.md", "sub/deep/d.html"]
+    assert found.skipped == []
+    assert len(find_documents([tmp_path / "linked" / "*.md"]).files) == 1
+
+
+def test_links_inside_the_folder_make_no_second_document(tree: Path) -> None:
+    (tree / "a-link.md").symlink_to(tree / "b.md")
+    (tree / "again").symlink_to(tree / "sub")
+    (tree / "sub" / "up").symlink_to("..")
+    (tree / "shown.md").symlink_to(tree / ".hidden.md")
+    found = find_documents([tree])
+    assert [f.path for f in found.files] == ["a.txt", "b.md", "shown.md", "sub/c.md", "sub/deep/d.html"]
+    assert sorted(left_out(found)) == [
+        ("a-link.md", "link to a file that is read by itself"),
+        ("again", "links to folders are not followed"),
+        ("sub/up", "links to folders are not followed"),
+    ]
+    assert [f.path for f in find_documents([tree / "*" / "c.md"]).files] == ["sub/c.md"]
+
+
+def test_a_link_that_leads_nowhere_is_left_to_the_reader(tree: Path) -> None:
+    (tree / "gone.md").symlink_to("nowhere.md")
+    (tree / "self.md").symlink_to("self.md")
+    assert {f.path for f in find_documents([tree]).files} >= {"gone.md", "self.md"}

@@ -1,7 +1,8 @@
 """Files that appear whole or not at all: every file that groundset leaves behind is written here.
 
 A link stays, and the file that it points at is replaced. A stream (standard output, a device, a pipe) cannot be
-replaced: everything is poured into it once it is complete.
+replaced: everything is poured into it once it is complete. Files that belong together are a folder: see
+:mod:`groundset.folders`.
 """
 
 import json
@@ -19,7 +20,7 @@ from programs.errors import InputError
 
 STANDARD_OUTPUT = Path("-")
 _STDOUT = 1  # its descriptor
-_SUFFIX = ".groundset-part"
+LEFTOVER_SUFFIX = ".groundset-part"
 
 
 @contextmanager
@@ -112,13 +113,20 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 def is_leftover(name: str) -> bool:
     """Say whether a file of this name is what a killed process left behind, or lies beside such a one."""
-    return name.startswith(".") and _SUFFIX in name
+    return name.startswith(".") and LEFTOVER_SUFFIX in name
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left behind in a folder; nobody else may be writing there."""
+def remove_leftovers(folder: Path, prefix: str = ".") -> None:
+    """Remove what killed processes left behind in a folder, under names that begin so.
+
+    Nobody else may be writing there.
+    """
     for path in folder.iterdir():
-        if is_leftover(path.name):
+        if not (is_leftover(path.name) and path.name.startswith(prefix)):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
             path.unlink(missing_ok=True)
 
 
@@ -126,14 +134,14 @@ def remove_leftovers(folder: Path) -> None:
 def _beside(place: Path) -> Iterator[Path]:
     """Yield a path in the folder of a file, which takes the file's name when the block ends well."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=_SUFFIX)
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=LEFTOVER_SUFFIX)
     os.close(handle)
     aside = Path(name)
     try:
         yield aside
         with aside.open("rb") as file:
             os.fsync(file.fileno())
-        aside.chmod(0o666 & ~_umask())
+        aside.chmod(0o666 & ~new_file_mask())
         aside.replace(place)
     finally:
         aside.unlink(missing_ok=True)
@@ -151,8 +159,8 @@ def _pour(aside: Path, target: Path) -> None:
                 shutil.copyfileobj(source, stream)
 
 
-def _umask() -> int:
-    """Return the mask of new files; a temporary file is private, the result is an ordinary one."""
+def new_file_mask() -> int:
+    """Return the mask of new files and folders; a temporary one is private, the result is an ordinary one."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -5,13 +5,13 @@ times without time zones, so `last_modified_datetime` is in UTC without one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from groundset.exports.base import Export, Exported
-from groundset.files import is_leftover, whole_file
+from groundset.files import is_leftover
+from groundset.folders import whole_folder
 from programs.errors import InputError
 from programs.types import Chunk, Document, Sample
 
@@ -27,7 +27,7 @@ def export_autorag(
     *,
     made_at: datetime,
 ) -> Exported:
-    """Write both tables into the folder `out`, each whole or not at all.
+    """Write both tables into the folder `out`, whole or not at all: never one of them beside an older other.
 
     Args:
         samples: The accepted samples; at least one.
@@ -46,10 +46,9 @@ def export_autorag(
 
     import pyarrow.parquet as pq
 
-    with ExitStack() as stack:
-        # Both tables are complete before either takes its name.
+    with whole_folder(out, last=QA_FILE) as folder:
         for name, table in tables:
-            pq.write_table(table, stack.enter_context(whole_file(out / name)))
+            pq.write_table(table, folder / name)
     return Exported(len(samples), len(chunks))
 
 
@@ -142,9 +141,6 @@ def _check_folder(out: Path) -> None:
     foreign = [name for name in names if name not in (QA_FILE, CORPUS_FILE) and not is_leftover(name)]
     if foreign:
         raise InputError(f"{out} holds other files ({', '.join(foreign[:3])}); name an empty folder")
-    for name in names:
-        if is_leftover(name):
-            (out / name).unlink(missing_ok=True)
 
 
 def _check_tables(samples: Sequence[Sample], chunks: Sequence[Chunk], documents: Sequence[Document]) -> None:

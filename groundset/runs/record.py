@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset import __version__
-from groundset.files import is_leftover, write_rows, write_text
+from groundset.files import remove_leftovers, write_rows, write_text
 from groundset.runs.schedule import WINDOW
 from groundset.runs.store import RunStore
 from programs.errors import InputError, RunError
@@ -45,8 +45,7 @@ def write_files(store: RunStore, status: str, reason: str | None = None) -> RunF
         RunError: a file cannot be written.
     """
     files = run_files(store.folder)
-    for leftover in [path for path in store.folder.iterdir() if is_leftover(path.name)]:
-        leftover.unlink(missing_ok=True)
+    remove_leftovers(store.folder)
     with _ending_the_run():
         write_rows(files.samples, (sample_row(sample) for sample in store.results.samples()))
         write_rows(files.rejects, (reject_row(reject) for reject in store.results.rejects()))

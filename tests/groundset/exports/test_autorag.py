@@ -1,5 +1,8 @@
 """The exported tables are read again with pandas and held against AutoRAG's documented schema."""
 
+import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -172,7 +175,7 @@ def test_a_failure_leaves_the_earlier_export_untouched(documents, chunks, sample
     real = pq.write_table
 
     def full_disk(table: object, path: Path) -> None:
-        if ".qa" in str(path):
+        if path.name == "qa.parquet":
             raise OSError(28, "No space left on device")
         real(table, path)
 
@@ -180,3 +183,69 @@ def test_a_failure_leaves_the_earlier_export_untouched(documents, chunks, sample
     with pytest.raises(InputError, match="No space left on device"):
         export_autorag(samples[:1], chunks[:1], documents, tmp_path, made_at=MADE)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+DYING = """import os, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from groundset import folders
+from groundset.exports.autorag import export_autorag
+from programs.types import Chunk, Document, Retrieval, Sample
+
+out, name, dies_at, exchanges = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "yes"
+steps = 0
+
+def dying(step):
+    def counted(*arguments, **options):
+        global steps
+        steps += 1
+        if steps == dies_at:
+            os._exit(9)
+        return step(*arguments, **options)
+    return counted
+
+def refuse(first, second):
+    raise OSError(38, "Function not implemented")
+
+os.rename, os.replace, os.unlink = dying(os.rename), dying(os.replace), dying(os.unlink)
+folders._exchange = dying(folders._exchange) if exchanges else refuse
+chunk = Chunk(chunk_id=name, doc_id=name, path="a.md", title="A", start=0, end=1, text="a")
+sample = Sample(id=name, question="Q?", answer="a", evolution="simple", language="en", contexts=(chunk,),
+    retrieval_gt=((name,),), retrieval=Retrieval(rank=1, retrieved_id=name, retrieved_content="a", score=1),
+    probability=1, trail=())
+document = Document(doc_id=name, path="a.md", title="A", text="a")
+export_autorag([sample], [chunk], [document], out, made_at=datetime(2026, 1, 1, tzinfo=UTC))
+"""
+
+
+def exported(out: Path) -> set[str]:
+    """Return the names of the exports that the tables of a folder come from; nothing where there are no questions."""
+    tables = [("qa.parquet", "qid"), ("corpus.parquet", "doc_id")]
+    if not (out / "qa.parquet").exists():
+        return set()
+    return {name for table, key in tables for name in pd.read_parquet(out / table)[key]}
+
+
+@pytest.mark.parametrize("exchanges", ["yes", "no"])
+@pytest.mark.parametrize("before", [set(), {"old"}])
+def test_a_kill_at_any_step_leaves_one_export_or_the_other(tmp_path, before, exchanges):
+    def export(name: str, dies_at: int) -> int:
+        command = [sys.executable, "-c", DYING, str(out), name, str(dies_at), exchanges]
+        return subprocess.run(command, check=False).returncode
+
+    out = tmp_path / "autorag"
+    seen, status, dies_at = [], 9, 0
+    while status == 9:
+        dies_at += 1
+        if before:
+            assert export("old", 0) == 0
+        else:
+            shutil.rmtree(out, ignore_errors=True)
+        status = export("new", dies_at)
+        seen.append(exported(out))
+    assert (status, seen[-1]) == (0, {"new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["autorag"], "what killed ones left is gone"
+    # Where folders cannot change places, there are no questions for a moment; never those of the other corpus.
+    allowed = [before, {"new"}] if exchanges == "yes" else [before, {"new"}, set()]
+    assert all(each in allowed for each in seen)
+    assert before in seen

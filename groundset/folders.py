@@ -1,0 +1,102 @@
+"""Folders that appear whole: nobody sees files of two versions side by side, whenever a process is killed."""
+
+import ctypes
+import errno
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from groundset.files import LEFTOVER_SUFFIX, new_file_mask, remove_leftovers
+from programs.errors import InputError
+
+_WORKING_FOLDER = -100  # AT_FDCWD: paths are relative to the working folder, as everywhere
+_EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+
+
+@contextmanager
+def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
+    """Yield a folder to write files to; it takes the place of ``target`` and of all that is in it.
+
+    Both folders change places in one step. Where that cannot be done (the target is a mount point or the working
+    folder, or the file system knows no such step) the files move one by one: ``last`` is removed first and comes last,
+    so that it never stands beside files of another version.
+
+    Raises:
+        InputError: something cannot be written; the message names the folder.
+    """
+    target = target.resolve()
+    try:
+        aside = _make_aside(target)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+    try:
+        yield aside
+        for file in aside.iterdir():
+            with file.open("rb") as stream:
+                os.fsync(stream.fileno())
+            file.chmod(0o666 & ~new_file_mask())
+        _put(aside, target, last)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _make_aside(target: Path) -> Path:
+    """Return a new folder beside the target, or inside it where nothing beside it can take its place."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    exists = target.is_dir()
+    keeps_its_place = exists and (target.is_mount() or not os.access(target.parent, os.W_OK) or _is_working(target))
+    place = target if keeps_its_place else target.parent
+    prefix = f".{target.name}."
+    if exists:
+        remove_leftovers(target)
+    remove_leftovers(place, prefix)
+    aside = Path(tempfile.mkdtemp(dir=place, prefix=prefix, suffix=LEFTOVER_SUFFIX))
+    aside.chmod(target.stat().st_mode & 0o7777 if exists else 0o777 & ~new_file_mask())
+    return aside
+
+
+def _is_working(folder: Path) -> bool:
+    """Say whether a folder is the working folder: a shell in it would be left in a removed one."""
+    return folder == Path.cwd().resolve()
+
+
+def _put(aside: Path, target: Path, last: str) -> None:
+    if not target.exists():
+        aside.rename(target)
+        return
+    if aside.parent != target:
+        try:
+            _exchange(aside, target)
+        except OSError as error:
+            if error.errno not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EBUSY):
+                raise
+        else:
+            return
+    (target / last).unlink(missing_ok=True)
+    for file in sorted(aside.iterdir(), key=lambda file: file.name == last):
+        file.replace(target / file.name)
+
+
+def _exchange(first: Path, second: Path) -> None:
+    """Let two folders change places in one step of the file system.
+
+    Raises:
+        OSError: the system or the file system cannot (``ENOSYS``, ``EINVAL``), or something else is wrong.
+    """
+    system = ctypes.CDLL(None, use_errno=True) if sys.platform in ("linux", "darwin") else None
+    paths = os.fsencode(first), os.fsencode(second)
+    if hasattr(system, "renameat2"):
+        failed = system.renameat2(_WORKING_FOLDER, paths[0], _WORKING_FOLDER, paths[1], _EXCHANGE)
+    elif hasattr(system, "renamex_np"):
+        failed = system.renamex_np(*paths, _EXCHANGE)
+    else:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), str(second))
+    if failed:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(second))

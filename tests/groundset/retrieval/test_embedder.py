@@ -129,3 +129,31 @@ def test_a_folder_without_a_model_is_refused(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "nothing-known"}), encoding="utf-8")
     with pytest.raises(ModelError, match="cannot be loaded"):
         load_embedder(str(tmp_path))
+
+
+CODE = "from pathlib import Path\nPath({ran!r}).touch()\nclass Module:\n    pass\n"
+
+
+@pytest.mark.parametrize("module", ["modeling_evil.Module", "evil_package.Module"])
+def test_a_folder_that_names_code_of_its_own_is_refused(tmp_path, monkeypatch, module):
+    monkeypatch.syspath_prepend(tmp_path / "elsewhere")
+    for place in (tmp_path / "model", tmp_path / "elsewhere"):
+        place.mkdir()
+        (place / f"{module.partition('.')[0]}.py").write_text(CODE.format(ran=str(tmp_path / "ran")))
+    folder = tmp_path / "model"
+    (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": module}]))
+    (folder / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    with pytest.raises(ModelError, match=f"cannot be loaded.*{module}.* executes third-party code") as caught:
+        load_embedder(str(folder))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_configuration_that_names_code_of_its_own_is_refused(tmp_path):
+    (tmp_path / "evil.py").write_text(CODE.format(ran=str(tmp_path / "ran")))
+    names = {"AutoConfig": "evil.Module", "AutoModel": "evil.Module"}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "evil", "auto_map": names}))
+    with pytest.raises(ModelError, match="cannot be loaded") as caught:
+        load_embedder(str(tmp_path))
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "ran").exists()

@@ -63,6 +63,12 @@ class RunMismatchError(RunError, InputError):
     exit_code = 2
 
 
+class DamagedRunError(RunError, InputError):
+    """What a run folder stores is not what a run writes; the message names the file. Exit status 2."""
+
+    exit_code = 2
+
+
 class TrackingError(GroundsetError):
     """The MLflow store cannot be reached or refuses something; the message names it. Exit status 2."""
 

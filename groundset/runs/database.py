@@ -8,14 +8,18 @@ not valid: the log is replayed up to its last whole transaction.
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from programs.errors import RunError
+from programs.errors import DamagedRunError, RunError
 
 Values = Sequence[Any]
+Parsed = TypeVar("Parsed")
+
+_MEND = "it is damaged; keep a copy and start again in another folder"
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class Database:
@@ -53,6 +57,19 @@ class Database:
                 return
             yield from rows
 
+    def read(self, parse: Callable[..., Parsed], statement: str, values: Values = ()) -> Iterator[Parsed]:
+        """Yield what ``parse`` makes of the columns of each row of a query.
+
+        Raises:
+            DamagedRunError: a stored value is not what a run writes.
+        """
+        for row in self.each(statement, values):
+            try:
+                parsed = parse(*row)
+            except (ValueError, TypeError) as error:  # Pydantic's and JSON's errors are of the first kind
+                raise DamagedRunError(f"{self.path}: {_MEND}.") from error
+            yield parsed
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit everything that the block does, or nothing of it."""
@@ -70,8 +87,8 @@ class Database:
         """Fold the log into the file, so that it can be read from anywhere, and close it."""
         with self._guarded():
             if not self._read_only:
-                # A reader may be at it, the disk may be full: then the log stays beside the file.
-                with suppress(sqlite3.OperationalError):
+                # A reader may be at it, the disk full, the file damaged: then the log stays beside the file.
+                with suppress(sqlite3.Error):
                     self._connection.execute("PRAGMA journal_mode = DELETE")
             self._connection.close()
 
@@ -81,7 +98,7 @@ class Database:
             try:
                 yield
             except sqlite3.Error as error:
-                raise RunError(_explain(self.path, error)) from error
+                raise _explained(self.path, error) from error
 
 
 def _writer(path: Path) -> sqlite3.Connection:
@@ -96,12 +113,12 @@ def _reader(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
 
 
-def _explain(path: Path, error: sqlite3.Error) -> str:
+def _explained(path: Path, error: sqlite3.Error) -> RunError:
     known = {
         sqlite3.SQLITE_FULL: "the disk is full; what was stored until now is safe: make room and give the same command",
         sqlite3.SQLITE_READONLY: "it is read-only",
         sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created",
-        sqlite3.SQLITE_CORRUPT: "it is damaged; keep a copy and start again in another folder",
+        sqlite3.SQLITE_CORRUPT: _MEND,
         sqlite3.SQLITE_NOTADB: "it is no SQLite database",
         sqlite3.SQLITE_BUSY: "another program has locked it",
         sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
@@ -110,4 +127,5 @@ def _explain(path: Path, error: sqlite3.Error) -> str:
     }
     # The low byte of an extended error code is the primary one.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return f"{path}: {known.get(code, str(error))}."
+    kind = DamagedRunError if code in _DAMAGED else RunError
+    return kind(f"{path}: {known.get(code, str(error))}.")

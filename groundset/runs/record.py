@@ -12,7 +12,7 @@ from groundset import __version__
 from groundset.files import remove_leftovers, write_rows, write_text
 from groundset.runs.schedule import WINDOW
 from groundset.runs.store import RunStore
-from programs.errors import InputError, RunError
+from programs.errors import DamagedRunError, InputError, RunError
 from programs.types import Chunk, Reject, Sample
 
 _LIBRARIES = (
@@ -153,5 +153,7 @@ def _ending_the_run() -> Iterator[None]:
     """Turn what cannot be written into an error of the run: its folder could be written when it began."""
     try:
         yield
+    except DamagedRunError:
+        raise
     except InputError as error:
         raise RunError(str(error)) from error

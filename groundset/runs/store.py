@@ -23,7 +23,7 @@ import numpy as np
 from groundset.files import remove_leftovers, whole_file
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, database_path, make_folder
-from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors
+from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors, as_vector
 from programs.errors import InputError, RunError
 from programs.types import Chunk, Context, Document, Reject
 
@@ -176,8 +176,8 @@ class RunStore:
 
     def meta(self, name: str) -> Any:
         """Return a value that was stored under a name, or None."""
-        rows = self._database.execute("SELECT value FROM meta WHERE name = ?", (name,))
-        return json.loads(rows[0][0]) if rows else None
+        found = list(self._database.read(json.loads, "SELECT value FROM meta WHERE name = ?", (name,)))
+        return found[0] if found else None
 
     def set_meta(self, name: str, value: Any) -> None:
         """Store a JSON value under a name."""
@@ -187,23 +187,21 @@ class RunStore:
 
     def documents(self) -> list[Document]:
         """Return the documents of the run."""
-        rows = self._database.execute("SELECT record FROM documents ORDER BY position")
-        return [Document.model_validate_json(record) for (record,) in rows]
+        statement = "SELECT record FROM documents ORDER BY position"
+        return list(self._database.read(Document.model_validate_json, statement))
 
     def chunks(self) -> list[Chunk]:
         """Return all chunks of the run."""
-        rows = self._database.execute("SELECT record FROM chunks ORDER BY position")
-        return [Chunk.model_validate_json(record) for (record,) in rows]
+        return list(self._database.read(Chunk.model_validate_json, "SELECT record FROM chunks ORDER BY position"))
 
     def vectors(self) -> Vectors:
         """Return the embedding vectors of all chunks, a row for each."""
-        rows = self._database.execute("SELECT vector FROM chunks ORDER BY position")
-        return np.stack([np.frombuffer(vector, dtype=np.float32) for (vector,) in rows])
+        return np.stack(list(self._database.read(as_vector, "SELECT vector FROM chunks ORDER BY position")))
 
     def without(self, column: ChunkColumn) -> list[Chunk]:
         """Return the chunks of which something is not known yet."""
-        rows = self._database.execute(f"SELECT record FROM chunks WHERE {column} IS NULL ORDER BY position")
-        return [Chunk.model_validate_json(record) for (record,) in rows]
+        statement = f"SELECT record FROM chunks WHERE {column} IS NULL ORDER BY position"
+        return list(self._database.read(Chunk.model_validate_json, statement))
 
     def learn(
         self, column: ChunkColumn, known: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
@@ -220,17 +218,8 @@ class RunStore:
 
     def contexts(self) -> dict[str, Context]:
         """Return all chunks with what was read off them, by id."""
-        rows = self._database.execute("SELECT chunk_id, record, reading, score FROM chunks ORDER BY position")
-        return {
-            chunk_id: Context.model_validate(
-                {
-                    **json.loads(reading),
-                    "chunk": json.loads(record),
-                    "score": None if score is None else json.loads(score),
-                }
-            )
-            for chunk_id, record, reading, score in rows
-        }
+        statement = "SELECT record, reading, score FROM chunks ORDER BY position"
+        return {context.chunk.chunk_id: context for context in self._database.read(_context, statement)}
 
     def corpus_size(self) -> tuple[int, int]:
         """Return how many documents and chunks there are."""
@@ -255,3 +244,9 @@ class RunStore:
         """Return when the first session started, if any has, and the seconds of all."""
         [(started, seconds)] = self._database.execute("SELECT min(started), total(seconds) FROM sessions")
         return started, seconds
+
+
+def _context(record: str, reading: str, score: str | None) -> Context:
+    """Return a chunk with what was read off it, from its columns."""
+    told = {"chunk": json.loads(record), "score": None if score is None else json.loads(score)}
+    return Context.model_validate({**json.loads(reading), **told})

@@ -21,6 +21,11 @@ CREATE TABLE IF NOT EXISTS calls (digest TEXT PRIMARY KEY, record TEXT NOT NULL,
 """
 
 
+def as_vector(stored: bytes) -> Vectors:
+    """Return an embedding vector as it is stored."""
+    return np.frombuffer(stored, dtype=np.float32)
+
+
 class CallTotals(NamedTuple):
     """What all language model calls of a run took, over all processes that worked on it."""
 
@@ -40,8 +45,7 @@ class CallTable:
 
     def get(self, digest: str) -> dict[str, Any] | None:
         """Return the record of a finished call, or None."""
-        rows = self._database.execute("SELECT record FROM calls WHERE digest = ?", (digest,))
-        return json.loads(rows[0][0]) if rows else None
+        return next(self._database.read(json.loads, "SELECT record FROM calls WHERE digest = ?", (digest,)), None)
 
     def put(self, digest: str, record: dict[str, Any]) -> None:
         """Store a finished call; it is committed when this returns."""
@@ -90,17 +94,23 @@ class AttemptTable:
 
     def outcome(self, attempt: Attempt) -> Outcome | None:
         """Return the stored outcome of an attempt, if an earlier process finished it."""
-        rows = self._database.execute(
-            "SELECT outcome FROM attempts WHERE (number, contexts, wanted, round) = (?, ?, ?, ?)", _plan(attempt)
+        found = self._database.read(
+            Outcome.model_validate_json,
+            "SELECT outcome FROM attempts WHERE (number, contexts, wanted, round) = (?, ?, ?, ?) "
+            "AND outcome IS NOT NULL",
+            _plan(attempt),
         )
-        return Outcome.model_validate_json(rows[0][0]) if rows and rows[0][0] is not None else None
+        return next(found, None)
 
     def verdicts(self) -> Iterator[tuple[int, Verdict]]:
         """Yield the decided attempts in order."""
-        for number, accepted, exhausted, asked, put_off in self._database.each(
-            "SELECT number, accepted, exhausted, asked, put_off FROM attempts WHERE decided ORDER BY number"
-        ):
-            yield number, Verdict(accepted, bool(exhausted), _FOCI.validate_json(asked), bool(put_off))
+        yield from self._database.read(
+            lambda number, accepted, exhausted, asked, put_off: (
+                number,
+                Verdict(accepted, bool(exhausted), _FOCI.validate_json(asked), bool(put_off)),
+            ),
+            "SELECT number, accepted, exhausted, asked, put_off FROM attempts WHERE decided ORDER BY number",
+        )
 
     def decided(self) -> int:
         """Return how many attempts were decided."""
@@ -109,12 +119,16 @@ class AttemptTable:
 
     def steps(self, number: int) -> list[StepRecord]:
         """Return what every step of an attempt said, in order."""
-        rows = self._database.execute(
-            "SELECT step, candidate, output, probability, verdict, reason FROM steps WHERE attempt = ? ORDER BY seq",
-            (number,),
-        )
         names = ("step", "candidate", "output", "probability", "verdict", "reason")
-        return [StepRecord(**{**dict(zip(names, row, strict=True)), "output": json.loads(row[2])}) for row in rows]
+
+        def parse(*row: Any) -> StepRecord:
+            return StepRecord(**{**dict(zip(names, row, strict=True)), "output": json.loads(row[2])})
+
+        return list(
+            self._database.read(
+                parse, f"SELECT {', '.join(names)} FROM steps WHERE attempt = ? ORDER BY seq", (number,)
+            )
+        )
 
     def contexts(self, number: int) -> tuple[str, ...]:
         """Return the ids of the chunks that an attempt was about."""
@@ -169,8 +183,7 @@ class ResultTable:
 
     def samples(self) -> Iterator[Sample]:
         """Yield the accepted samples."""
-        for (record,) in self._database.each("SELECT record FROM samples ORDER BY position"):
-            yield Sample.model_validate_json(record)
+        yield from self._database.read(Sample.model_validate_json, "SELECT record FROM samples ORDER BY position")
 
     def alternative_counts(self) -> dict[str, int]:
         """Return how many samples another chunk answers just as well, and in how many of them that changed the rank."""
@@ -180,13 +193,11 @@ class ResultTable:
 
     def vectors(self) -> Iterator[Vectors]:
         """Yield the embedding vectors of the accepted questions."""
-        for (vector,) in self._database.each("SELECT vector FROM samples ORDER BY position"):
-            yield np.frombuffer(vector, dtype=np.float32)
+        yield from self._database.read(as_vector, "SELECT vector FROM samples ORDER BY position")
 
     def rejects(self) -> Iterator[Reject]:
         """Yield what was refused."""
-        for (record,) in self._database.each("SELECT record FROM rejects ORDER BY position"):
-            yield Reject.model_validate_json(record)
+        yield from self._database.read(Reject.model_validate_json, "SELECT record FROM rejects ORDER BY position")
 
     def refused_questions(self) -> Iterator[tuple[int, int, Reject]]:
         """Yield place, attempt and reject of every question that was refused."""

@@ -1,6 +1,7 @@
 """Files appear whole or not at all, and what went wrong is said in one line."""
 
 import errno
+import io
 import json
 import os
 import signal
@@ -8,13 +9,18 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from groundset.files import is_leftover, is_standard_output, is_stream, write_rows, write_text
+from groundset.corpus import Corpus, write_chunks
+from groundset.corpus.corpus import Counts
+from groundset.files import is_leftover, is_standard_output, is_stream, whole_file, write_rows, write_text
+from groundset.folders import whole_folder
 from programs.errors import InputError
+from programs.types import Chunk, Document
 
 
 def test_a_file_is_made_with_its_folder_and_is_an_ordinary_one(tmp_path: Path) -> None:
@@ -153,3 +159,117 @@ def test_a_kill_leaves_only_what_is_known_for_a_leftover(tmp_path: Path) -> None
     assert ran.returncode == -signal.SIGKILL
     assert not target.exists()
     assert [is_leftover(path.name) for path in tmp_path.iterdir()] == [True]
+
+
+class FillingDisk:
+    """A disk on which the n-th write finds no room; what that write brings is stored in half."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left = 10**9
+        self.full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        disk, fsync = self, os.fsync
+
+        class File(io.FileIO):
+            def write(self, data: Any) -> int:
+                if disk.fills():
+                    super().write(bytes(data)[: len(data) // 2])
+                    raise disk.full
+                return super().write(data)
+
+        def open_(path: Path, mode: str = "r", **options: Any) -> Any:
+            if "w" not in mode:
+                return io.open(path, mode, **options)  # noqa: UP020 - what the tests replace is Path.open
+            stream = io.BufferedWriter(File(path, "w"))
+            return stream if "b" in mode else io.TextIOWrapper(stream, **options)
+
+        def fsync_(handle: int) -> None:
+            if disk.fills():
+                raise disk.full
+            fsync(handle)
+
+        monkeypatch.setattr(Path, "open", open_)
+        monkeypatch.setattr(os, "fsync", fsync_)
+
+    def fills(self) -> bool:
+        self.left -= 1
+        return self.left == 0
+
+
+def one_text(folder: Path, word: str) -> None:
+    write_text(folder / "a.txt", f"{word} " * 20_000)
+
+
+def rows(folder: Path, word: str) -> None:
+    write_rows(folder / "a.jsonl", ({"number": number, "text": word * 900} for number in range(40)))
+
+
+def raw_bytes(folder: Path, word: str) -> None:
+    with whole_file(folder / "a.bin") as aside, aside.open("wb") as stream:
+        for _ in range(5):
+            stream.write(word.encode() * 3_000)
+
+
+def judged(folder: Path, word: str) -> None:
+    texts = [{"text": word * 900} for _ in range(40)]
+    write_judged(texts, lambda batch: [(0.5, True)] * len(batch), folder / "judged.jsonl")
+
+
+def two_tables(folder: Path, word: str) -> None:
+    with whole_folder(folder / "out", last="b") as aside:
+        for name in ("a", "b"):
+            with (aside / name).open("w", encoding="utf-8") as stream:
+                stream.write(word * 9_000)
+
+
+@pytest.mark.parametrize("write", [one_text, rows, raw_bytes, judged, two_tables])
+def test_a_disk_that_is_full_at_any_write_leaves_what_was_there(
+    write: Callable[[Path, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = FillingDisk(monkeypatch)
+    write(tmp_path, "before")
+    before = held(tmp_path)
+    assert before
+    fails = 0
+    while True:
+        disk.left = fails + 1
+        try:
+            write(tmp_path, "after")
+        except InputError as error:
+            message = str(error)
+        else:
+            break
+        fails += 1
+        assert message.startswith("cannot write ")
+        assert message.endswith(": No space left on device")
+        assert held(tmp_path) == before, f"at write {fails}"
+    assert fails >= 2, "a write and what makes it sure"
+    assert held(tmp_path).keys() == before.keys()
+    assert held(tmp_path) != before
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_chunks_and_document_texts_of_different_runs_never_meet_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def corpus(word: str) -> Corpus:
+        text = word * 9_000
+        chunk = Chunk(chunk_id="d-0", doc_id="d", path="d.md", title="D", start=0, end=len(text), text=text)
+        document = Document(doc_id="d", path="d.md", title="D", text=text)
+        return Corpus(documents=(document,), chunks=(chunk,), counts=Counts(files=1, documents=1, chunks=1))
+
+    disk = FillingDisk(monkeypatch)
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    write_chunks(corpus("before"), tmp_path / "c.jsonl")
+    before = held(tmp_path)
+    assert sorted(before) == ["c.docs.jsonl", "c.jsonl"]
+    for fails in range(1, 3):
+        disk.left = fails
+        with pytest.raises(InputError, match=r"cannot write .*\.jsonl: No space left on device"):
+            write_chunks(corpus("after"), tmp_path / "c.jsonl")
+        assert held(tmp_path) == before
+    disk.left = 100
+    write_chunks(corpus("after"), tmp_path / "c.jsonl")
+    assert disk.left == 98, "there were no more writes than that"

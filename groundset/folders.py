@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from groundset.files import LEFTOVER_SUFFIX, new_file_mask, remove_leftovers
 from programs.errors import InputError
@@ -89,7 +90,7 @@ def _exchange(first: Path, second: Path) -> None:
     Raises:
         OSError: the system or the file system cannot (``ENOSYS``, ``EINVAL``), or something else is wrong.
     """
-    system = ctypes.CDLL(None, use_errno=True) if sys.platform in ("linux", "darwin") else None
+    system: Any = ctypes.CDLL(None, use_errno=True) if sys.platform in ("linux", "darwin") else None
     paths = os.fsencode(first), os.fsencode(second)
     if hasattr(system, "renameat2"):
         failed = system.renameat2(_WORKING_FOLDER, paths[0], _WORKING_FOLDER, paths[1], _EXCHANGE)

@@ -7,6 +7,7 @@ import typer
 
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.outputs import check_out, name_of, tell
+from groundset.printing import say
 
 if TYPE_CHECKING:
     from groundset.corpus import Corpus
@@ -67,9 +68,9 @@ def chunk(
 def _report(corpus: "Corpus", out: Path) -> None:
     counts = corpus.counts
     for skipped in corpus.skipped[:_NAMED_FILES]:
-        typer.echo(f"Skipped {skipped.path}: {skipped.reason}.", err=True)
+        say(f"Skipped {skipped.path}: {skipped.reason}.", err=True)
     if len(corpus.skipped) > _NAMED_FILES:
-        typer.echo(f"Skipped {len(corpus.skipped) - _NAMED_FILES} more files.", err=True)
+        say(f"Skipped {len(corpus.skipped) - _NAMED_FILES} more files.", err=True)
     tell(
         f"{counts.chunks} chunks from {counts.documents} documents "
         f"(dropped: {counts.dropped_short} too short, {counts.dropped_duplicates} duplicates; "

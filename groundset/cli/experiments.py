@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from groundset.cli.tables import print_json, print_line, print_table
+from groundset.printing import say
 
 
 def experiments(
@@ -71,4 +72,4 @@ def promote(
 
     name, gains = CompileStore.open(create=False).promote(run_id)
     told = ", ".join(f"on {split} rows {gain}" for split, gain in gains.items())
-    typer.echo(f"{name}: {run_id} is the champion. Gain {told}.")
+    say(f"{name}: {run_id} is the champion. Gain {told}.")

@@ -7,6 +7,7 @@ import typer
 
 from groundset.exports import EXPORTS
 from groundset.exports.writing import export_run
+from groundset.printing import say
 
 
 def export(
@@ -27,4 +28,4 @@ def export(
     folder that holds anything else is refused.
     """
     exported = export_run(run, format, out)
-    typer.echo(f"{exported.questions} questions and {exported.chunks} chunks: {out}.")
+    say(f"{exported.questions} questions and {exported.chunks} chunks: {out}.")

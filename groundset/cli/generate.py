@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from groundset.cli.chunk import ChunkerChoice
+from groundset.printing import say
 
 _STATUS = {"complete": 0, "short": 3}
 _SIGNALLED = 128
@@ -129,11 +130,11 @@ def generate(
     result = made.result
     if not quiet:
         for line in result.summary:
-            typer.echo(line)
+            say(line)
     if made.untracked:
-        typer.echo(made.untracked, err=True)
+        say(made.untracked, err=True)
     elif made.tracked and not quiet:
-        typer.echo(f"Tracked as {made.tracked}.")
+        say(f"Tracked as {made.tracked}.")
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
     if not result.has_ended:
         # The runtime would crash if this process took it apart in the middle of a call.

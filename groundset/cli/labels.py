@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from groundset.cli.tables import print_json, print_line, print_table
+from groundset.printing import say
 from optimizers.gold import check, read_annotated
 from optimizers.gold_rows import GoldRow
 from optimizers.labels import Label, QuestionLabel
@@ -32,10 +33,10 @@ def check_files(files: Files) -> None:
     """
     problems = check(files)
     for problem in problems[:_SHOWN]:
-        typer.echo(str(problem))
+        say(str(problem))
     if problems:
         raise InputError(f"{len(problems)} problems in {len(files)} files; mend the rows named above.")
-    typer.echo(f"{len(read_annotated(files))} rows in {len(files)} files: nothing wrong.")
+    say(f"{len(read_annotated(files))} rows in {len(files)} files: nothing wrong.")
 
 
 @app.command("stats")
@@ -63,7 +64,7 @@ def stats(
         _print_labels(of_labels)
     for number, (step, counts) in enumerate(of_steps.items()):
         if of_labels or number:
-            typer.echo()
+            say()
         print_line(f"{counts['rows']} gold rows of {counts['documents']} documents for step {step}.")
         if any(counts["kinds"]):
             _print_counts("kind", counts["kinds"])
@@ -131,9 +132,9 @@ def _print_labels(counts: dict[str, Any]) -> None:
     if counts["origins"]:
         _print_counts("origin", counts["origins"])
         answers = ", ".join(f"{name} {count}" for name, count in counts["answers"].items())
-        typer.echo()
+        say()
         print_line(f"Answers: {answers or 'none'}.")
-    typer.echo()
+    say()
     if agreement := counts["agreement"]:
         verdicts, reasons = (
             "undefined" if agreement[name] is None else f"{agreement[name]:.2f}" for name in ("verdicts", "reasons")
@@ -145,5 +146,5 @@ def _print_labels(counts: dict[str, Any]) -> None:
 
 
 def _print_counts(heading: str, counts: dict[str, dict[str, int]]) -> None:
-    typer.echo()
+    say()
     print_table((heading, *_SPLITS, "all"), [(name, *map(str, of.values())) for name, of in counts.items()])

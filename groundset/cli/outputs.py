@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from groundset.files import check_target, is_standard_output, is_stream
+from groundset.printing import say
 from programs.errors import InputError
 
 SUFFIX = ".jsonl"
@@ -33,7 +34,7 @@ def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:
 
 def tell(text: str, out: Path) -> None:
     """Print a line where it does not mix with the rows."""
-    typer.echo(text, err=is_standard_output(out))
+    say(text, err=is_standard_output(out))
 
 
 def name_of(out: Path) -> str:

@@ -1,7 +1,6 @@
 """Samples and rejects on a terminal, to be read by a person."""
 
 import json
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,20 +9,22 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from groundset.printing import printable
+
 Row = dict[str, Any]
 _NARROW = 80  # below this many columns the trail is no table
 
 
 def print_samples(rows: Iterable[Row]) -> None:
     """Print samples with their contexts and trails."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     for row in rows:
         _print_sample(console, row)
 
 
 def print_rejects(rows: Iterable[Row]) -> None:
     """Print rejects: step, reason, question and chunk."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     for row in rows:
         probability = row.get("probability")
         facts = [row["reason"], *([] if probability is None else [f"good with {probability:.2f}"])]
@@ -40,7 +41,7 @@ def print_summary(shown: int, kept: int, refused: Mapping[str, int], *, rejects:
     what = f"{shown} of {total} rejects" if rejects else f"{shown} of {kept} samples"
     by_step = f" ({_safe(', '.join(f'{step} {count}' for step, count in refused.items()))})" if refused else ""
     unasked = f" Left out: {left_out} chunks that had nothing left to ask (--step shows them)." if left_out else ""
-    Console(highlight=False).print(f"Shown: {what}. Kept {kept}, refused {total}{by_step}.{unasked}")
+    Console(highlight=False, emoji=False).print(f"Shown: {what}. Kept {kept}, refused {total}{by_step}.{unasked}")
 
 
 def _print_sample(console: Console, row: Row) -> None:
@@ -61,7 +62,7 @@ def _print_sample(console: Console, row: Row) -> None:
         where = f"{context['path']}, characters {context['start']} to {context['end']}"
         topic = " > ".join(dict.fromkeys([context["title"], *context["headings"]]))
         body.add_row("Context", f"[italic]{_safe(topic)}[/italic] ({_safe(where)})")
-        body.add_row("", _safe(context["text"]))
+        body.add_row("", _safe(context["text"], lines=True))
     console.print(body)
     console.print()
     if narrow:
@@ -107,7 +108,6 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _safe(text: str) -> str:
-    """Return model or document text without control characters, and without meaning as markup."""
-    kept = (character for character in text if character in "\n\t" or unicodedata.category(character) != "Cc")
-    return escape("".join(kept))
+def _safe(text: str, *, lines: bool = False) -> str:
+    """Return model or document text that cannot steer the terminal, and without meaning as markup."""
+    return escape(printable(text, lines=lines))

@@ -81,8 +81,13 @@ def read_rows(run: Path, name: str) -> list[Row]:
     """Return the rows of a file of a run folder.
 
     Raises:
-        InputError: The folder is no run, or the run has not got that far.
+        InputError: The folder is no run, the run has not got that far, or a row is not what a run writes; the message
+            names its line.
     """
+    from pydantic import ValidationError
+
+    from programs.types import Reject, Sample
+
     file = run / name
     if not file.is_file():
         if (run / "run.sqlite").is_file():
@@ -90,10 +95,21 @@ def read_rows(run: Path, name: str) -> list[Row]:
                 f"the run in {run} has not finished; the command that started it, given again, continues it"
             )
         raise InputError(f"{run} is not the folder of a run")
+    kind = Reject if name == "rejects.jsonl" else Sample
     try:
-        return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {file}: {error}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            if line:
+                kind.model_validate_json(line, strict=True)
+        except ValidationError as error:
+            [first, *_] = error.errors(include_url=False, include_input=False)
+            where = "".join(f" {part}" for part in first["loc"])
+            told = f"no {kind.__name__.lower()} of a run:{where and f'{where}:'} {first['msg']}"
+            raise InputError(f"{file}, line {number}: {told}") from error
+    return [json.loads(line) for line in lines if line]
 
 
 def _steps(given: Sequence[str] | None, refused: Sequence[Row]) -> frozenset[str] | None:

@@ -10,42 +10,45 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from groundset.printing import printable, say, say_lines
 
 _WIDE = 10_000  # columns; a table that is measured where there are fewer breaks its words
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under their headings."""
+    shown = [list(headings), *([printable(cell) for cell in row] for row in rows)]
     console = Console()
     limit = _limit(console)
     if console.is_terminal:
         table = Table(*headings)
-        for row in rows:
+        for row in shown[1:]:
             table.add_row(*map(Text, row))
         if console.measure(table, options=console.options.update(max_width=_WIDE)).minimum <= console.width:
             console.print(table)
             return
-    widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(headings))]
     if limit is not None and sum(widths) + 2 * (len(widths) - 1) > limit:
-        _print_blocks(console, headings, rows)
+        _print_blocks(console, shown)
         return
-    for row in (headings, *rows):
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for row in shown:
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def print_line(text: str) -> None:
     """Print a sentence or two."""
     limit = _limit(Console())
-    typer.echo(text if limit is None else textwrap.fill(text, limit, break_long_words=False, break_on_hyphens=False))
+    text = printable(text)
+    say_lines(text if limit is None else textwrap.fill(text, limit, break_long_words=False, break_on_hyphens=False))
 
 
 def print_json(document: Mapping[str, Any]) -> None:
     """Print one JSON document."""
-    typer.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    say_lines(json.dumps(document, ensure_ascii=False, indent=2))
 
 
 def _limit(console: Console) -> int | None:
@@ -53,7 +56,8 @@ def _limit(console: Console) -> int | None:
     return console.width if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else None
 
 
-def _print_blocks(console: Console, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_blocks(console: Console, shown: Sequence[Sequence[str]]) -> None:
+    headings, *rows = shown
     for number, row in enumerate(rows):
         if number:
             console.print()

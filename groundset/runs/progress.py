@@ -12,13 +12,14 @@ from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as PhaseBar
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
 from groundset.corpus import Corpus
+from groundset.printing import printable, tell
 from groundset.runs.decide import Settlement
 from programs.types import StepRecord
 
@@ -72,7 +73,7 @@ class Progress:
 
     def note(self, message: str) -> None:
         """Say one line."""
-        self._console.print(message, markup=False, highlight=False, soft_wrap=True)
+        tell(self._console, message)
 
     def reading(self, path: str) -> None:
         """Say which file is read."""
@@ -183,7 +184,7 @@ class Progress:
             for step in {**self._tried, **self._refused}:
                 tried, refused = self._tried[step], self._refused[step]
                 kept = f"{max(0, tried - refused) / tried:.0%}" if tried and refused else ""
-                steps.add_row(escape(step), f"{tried or ''}", f"{refused or ''}", kept)
+                steps.add_row(Text(printable(step)), f"{tried or ''}", f"{refused or ''}", kept)
             bar = ProgressBar(total=max(1, self._asked), completed=self._accepted, width=40)
             return Group(self._state(), bar, steps, self._spent())
 

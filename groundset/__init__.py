@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from groundset.opened import Run, open_run
     from programs.errors import (
         ChecksumError,
+        DamagedRunError,
         DemoError,
         DocumentError,
         DownloadError,
@@ -42,6 +43,7 @@ __all__ = [
     "ChecksumError",
     "Chunk",
     "Chunks",
+    "DamagedRunError",
     "DemoError",
     "Document",
     "DocumentError",

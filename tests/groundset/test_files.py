@@ -209,11 +209,6 @@ def raw_bytes(folder: Path, word: str) -> None:
             stream.write(word.encode() * 3_000)
 
 
-def judged(folder: Path, word: str) -> None:
-    texts = [{"text": word * 900} for _ in range(40)]
-    write_judged(texts, lambda batch: [(0.5, True)] * len(batch), folder / "judged.jsonl")
-
-
 def two_tables(folder: Path, word: str) -> None:
     with whole_folder(folder / "out", last="b") as aside:
         for name in ("a", "b"):
@@ -221,7 +216,7 @@ def two_tables(folder: Path, word: str) -> None:
                 stream.write(word * 9_000)
 
 
-@pytest.mark.parametrize("write", [one_text, rows, raw_bytes, judged, two_tables])
+@pytest.mark.parametrize("write", [one_text, rows, raw_bytes, two_tables])
 def test_a_disk_that_is_full_at_any_write_leaves_what_was_there(
     write: Callable[[Path, str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -274,7 +274,7 @@ def test_a_wrong_reject_is_named_too(run, folder):
     for options in ((), ("--rejects",)):
         ran = run("show", folder, *options)
         assert (ran.status, ran.err.count("\n")) == (2, 1)
-        assert "rejects.jsonl, line 4: no reject of a run: reason: Input should be a valid string" in ran.err
+        assert "rejects.jsonl, line 5: no reject of a run: reason: Input should be a valid string" in ran.err
     (folder / "rejects.jsonl").write_bytes(b"\xff\n")
     ran = run("show", folder, "--rejects")
     assert (ran.status, "cannot read" in ran.err) == (2, True)

@@ -10,6 +10,8 @@
 API keys come from the environment only. Nothing unknown ever falls back to a hosted model.
 """
 
+import ipaddress
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,15 +40,32 @@ class LocalSpec:
 
 @dataclass(frozen=True, slots=True)
 class OpenAISpec:
-    """A model behind an OpenAI-compatible server."""
+    """A model behind an OpenAI-compatible server.
+
+    Attributes:
+        model: its name there.
+        base_url: where it is served.
+        takes_key: whether the key in the environment may go to that address.
+    """
 
     model: str
     base_url: str
+    takes_key: bool = True
 
     @property
     def name(self) -> str:
-        """Return the text that names this model."""
-        return f"openai/{self.model}@{self.base_url}"
+        """Return what names this model, wherever it is served: what it writes does not depend on the address."""
+        return f"openai/{self.model}@server"
+
+    @property
+    def host(self) -> str:
+        """Return the host of the server, with its port if one was named."""
+        return urlsplit(self.base_url).netloc
+
+    @property
+    def is_here(self) -> bool:
+        """Return whether the server is on this machine: its address is a loopback one."""
+        return is_loopback(urlsplit(self.base_url).hostname or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +111,31 @@ def parse_spec(text: str) -> ModelSpec:
     )
 
 
+def is_loopback(host: str) -> bool:
+    """Say whether a host is this machine, by its name or number alone; nothing is looked up."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def receiver(spec: ModelSpec) -> str | None:
+    """Return who gets the texts that a model is asked about, None if they stay on this machine."""
+    if isinstance(spec, LocalSpec) or (isinstance(spec, OpenAISpec) and spec.is_here):
+        return None
+    if isinstance(spec, OpenAISpec):
+        return spec.host
+    provider = spec.model.partition("/")[0]
+    for variable in (f"{provider.upper()}_API_BASE", f"{provider.upper()}_BASE_URL"):
+        if address := os.environ.get(variable):
+            return f"{address.rpartition('@')[2]} ({variable}), for {spec.model}"
+    return f"{provider}, which hosts {spec.model}"
+
+
 def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> None:
     """Pull the weights of a catalogue model, check that those of your own are still the same or that a server answers.
 
@@ -110,9 +154,15 @@ def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -
 
 
 def _base_url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UnknownModelError(f"{url!r} is no base URL: http://host:port/v1 is expected.")
+    shown = re.sub(r"(?<=://)[^/]*@", "", url)
+    wrong = UnknownModelError(f"{shown!r} is no base URL: http://host:port/v1 is expected.")
+    try:
+        parts = urlsplit(url)
+        wrong_port = parts.port == 0
+    except ValueError:  # a bracket that is not closed, a port that is no number
+        raise wrong from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or wrong_port or re.search(r"[\s\\]", url):
+        raise wrong
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UnknownModelError(
             f"The base URL of {parts.hostname} must not carry credentials or a query; "

@@ -3,6 +3,7 @@ import hashlib
 import pytest
 
 from groundset.models import HostedSpec, LocalSpec, OpenAISpec, ensure_available, parse_spec
+from groundset.models.specs import receiver
 from programs.errors import ModelError, UnknownModelError
 
 
@@ -40,7 +41,40 @@ def test_weights_of_your_own_carry_their_hash(tmp_path, monkeypatch):
 def test_servers(text, model, url):
     spec = parse_spec(text)
     assert spec == OpenAISpec(model, url)
-    assert parse_spec(spec.name) == spec
+    assert spec.name == f"openai/{model}@server", "what names a model does not depend on its address"
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        ("localhost:80", True),
+        ("LOCALHOST.", True),
+        ("gpu.localhost", True),
+        ("127.0.0.1:8080", True),
+        ("127.9.9.9", True),
+        ("[::1]:8080", True),
+        ("[::ffff:127.0.0.1]", True),
+        ("localhost.example.org", False),
+        ("127.0.0.1.example.org", False),
+        ("192.168.0.7:8080", False),
+        ("[::2]", False),
+        ("0.0.0.0:80", False),
+    ],
+)
+def test_texts_stay_on_this_machine_only_at_a_loopback_address(host, here):
+    spec = parse_spec(f"openai/m@http://{host}/v1")
+    assert isinstance(spec, OpenAISpec)
+    assert spec.is_here is here
+    assert receiver(spec) == (None if here else host)
+
+
+def test_who_gets_the_texts_of_other_models(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_BASE", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    assert receiver(parse_spec("qwen2.5-coder-0.5b")) is None
+    assert receiver(parse_spec("openai/gpt-5-mini")) == "openai, which hosts openai/gpt-5-mini"
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://me:key@gateway.example/v1")
+    assert receiver(parse_spec("openai/gpt-5-mini")) == "gateway.example/v1 (OPENAI_BASE_URL), for openai/gpt-5-mini"
 
 
 @pytest.mark.parametrize("text", ["openai/gpt-5-mini", "anthropic/claude", "ollama_chat/qwen2.5:0.5b", "a/b/c"])
@@ -61,6 +95,13 @@ def test_hosted(text):
         ("openai/m@localhost:8080", "must start with http"),
         ("openai/m@ftp://host/v1", "no base URL"),
         ("openai/m@http://", "no base URL"),
+        ("openai/m@http://[::1", r"'http://\[::1' is no base URL"),
+        ("openai/m@http://me:key@[::1", r"'http://\[::1' is no base URL"),
+        ("openai/m@http://[zz]/v1", "no base URL"),
+        ("openai/m@http://host:port/v1", "no base URL"),
+        ("openai/m@http://host:99999/v1", "no base URL"),
+        ("openai/m@http://host:0/v1", "no base URL"),
+        ("openai/m@http://ho st/v1", "no base URL"),
         ("openai/m@https://me:key@host/v1", "must not carry credentials"),
         ("openai/m@https://host/v1?key=1", "must not carry credentials"),
         ("two words/model", "No model is called"),

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from groundset.tracking.place import tracking_place
-from programs.critics.states import CompiledState, folder_of
+from programs.critics.states import folder_of, parse_state
 from programs.errors import TrackingError
 
 PREFIX = "groundset"
@@ -97,7 +97,11 @@ class TrackingStore:
         return run_id
 
     def champion_files(self, folder: Path) -> list[Path]:
-        """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them."""
+        """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them.
+
+        Raises:
+            StateError: one of them is no state of ours; nothing is written outside of the folder.
+        """
         import mlflow
 
         files = []
@@ -106,7 +110,7 @@ class TrackingStore:
                 found = mlflow.artifacts.download_artifacts(
                     run_id=version.run_id, artifact_path=STATE_FILE, dst_path=aside, tracking_uri=self.uri
                 )
-                state = CompiledState.model_validate_json(Path(found).read_bytes())
+                state = parse_state(Path(found), f"the champion {version.name} in {without_secrets(self.uri)}")
                 file = folder / folder_of(state.model) / f"{state.step}.json"
                 file.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(found, file)

@@ -16,9 +16,13 @@ from programs.critics.curve import CurvePoint
 from programs.critics.ensemble import Blend
 from programs.critics.heads import CriticHeads
 from programs.errors import StateError
+from programs.steps import STEPS
 
 HEAD = "head"
 _VERSION = 1
+# What DSPy's own predictors say of themselves. It would set whatever else a state holds on the predictor, and a
+# language model in one would be asked instead of the model that was named.
+_PREDICTOR = frozenset({"traces", "train", "demos", "signature", "fields", "lm"})
 
 
 class Adapter(BaseModel):
@@ -105,20 +109,54 @@ def dspy_version() -> str:
     return ".".join(metadata.version("dspy").split(".")[:2])
 
 
-def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
-    """Return the state in a file, if it fits the signature that its step has now.
+def parse_state(file: Path, told: Path | str) -> CompiledState:
+    """Return the state in a file, whatever it is for; ``told`` is what messages call it.
 
     Raises:
-        StateError: it cannot be read, or was made for another signature, layout or minor version of DSPy.
+        StateError: it cannot be read or is no state, its names are none of ours, or it names a language model.
     """
     try:
         state = CompiledState.model_validate_json(file.read_bytes())
     except OSError as error:
-        raise StateError(f"{file}: {error.strerror or error}") from error
+        raise StateError(f"{told}: {error.strerror or error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise StateError(f"{file}: no compiled state ({where}: {first['msg']})") from error
+        raise StateError(f"{told}: no compiled state ({where}: {first['msg']})") from error
+    if state.step not in STEPS:
+        raise StateError(f"{told}: no step is called {state.step!r}; there are {', '.join(STEPS)}.")
+    if not folder_of(state.model).strip("."):
+        raise StateError(f"{told}: no model is called {state.model!r}; compile it again.")
+    if _named_models(state.predictor):
+        raise StateError(
+            f"{told}: names a language model of its own, which would be asked instead of --lm; "
+            "set `lm` in its predictor to null, or compile it again."
+        )
+    if foreign := sorted(state.predictor.keys() - _PREDICTOR):
+        raise StateError(
+            f"{told}: its predictor holds {', '.join(foreign)}, which no compile writes; "
+            "take that out, or compile it again."
+        )
+    return state
+
+
+def _named_models(told: Any) -> bool:
+    """Say whether a language model is named anywhere in what was read from JSON."""
+    if isinstance(told, dict):
+        return told.get("lm") is not None or any(_named_models(value) for value in told.values())
+    return isinstance(told, list) and any(_named_models(value) for value in told)
+
+
+def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
+    """Return the state in a file, if it fits the signature that its step has now.
+
+    Raises:
+        StateError: it cannot be read, was made for another step, signature, layout or minor version of DSPy, or names a
+            language model of its own.
+    """
+    state = parse_state(file, file)
+    if state.step != file.stem:
+        raise StateError(f"{file}: holds the state of {state.step!r}; a file is named after its step: rename it.")
     for what, made, now in (
         ("layout", state.version, _VERSION),
         ("signature", state.signature, signature_hash(signature)),

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import mlflow
@@ -20,7 +21,7 @@ from groundset.tracking.compiles import CompileStore
 from groundset.tracking.experiments import best_of
 from optimizers.measures import Interval
 from programs.critics.states import CompiledState
-from programs.errors import PromotionError, TrackingError
+from programs.errors import PromotionError, StateError, TrackingError
 
 
 @pytest.fixture
@@ -68,6 +69,28 @@ def check_a_whole_life(store: CompileStore, folder: Path) -> None:
 
 def test_a_compile_is_logged_promoted_and_fetched(store: CompileStore, tmp_path: Path) -> None:
     check_a_whole_life(store, tmp_path / "states")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"step": "../../x"}, "no step is called '../../x'"),
+        ({"step": "answer/../../../x"}, "no step is called"),
+        ({"model": ".."}, r"no model is called '\.\.'"),
+        ({"predictor": {"lm": {"model": "openai/evil"}}}, "names a language model of its own"),
+    ],
+)
+def test_a_champion_is_never_written_outside_of_its_folder(
+    store: CompileStore, tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    run_id = log(store, report(0.3, 0.6, 0.6))
+    store.promote(run_id)
+    [file] = (tmp_path / "artifacts").rglob("state.json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | changed))
+    before = {path for path in tmp_path.rglob("*") if path.suffix == ".json"}
+    with pytest.raises(StateError, match=f"^the champion groundset-answer-qwen-tiny-1b in sqlite.*: {said}"):
+        store.champion_files(tmp_path / "states" / "deep")
+    assert {path for path in tmp_path.rglob("*") if path.suffix == ".json"} == before
 
 
 def test_a_tracking_server_over_http_does_the_same(server: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import dspy
 import pytest
@@ -49,6 +50,35 @@ def test_a_state_for_something_else_is_refused(tmp_path: Path, field: str, value
     file = tmp_path / "judge.json"
     file.write_text(state_text(state().model_copy(update={field: value})), encoding="utf-8")
     with pytest.raises(StateError, match=f"another {said}.*--compiled none"):
+        read_state(file, JudgeQuestion)
+
+
+@pytest.mark.parametrize(
+    ("predictor", "said"),
+    [
+        ({"lm": {"model": "openai/evil", "api_base": "http://evil.example"}}, "names a language model of its own"),
+        ({"lm": "openai/evil"}, "names a language model of its own.*set `lm` in its predictor to null"),
+        ({"demos": [{"question": "Who?", "lm": {"model": "openai/evil"}}]}, "names a language model of its own"),
+        ({"fields": {"fit": {"deeper": [[{"lm": {}}]]}}}, "names a language model of its own"),
+        ({"config": {"api_base": "http://evil.example"}}, "its predictor holds config, which no compile writes"),
+    ],
+)
+def test_a_state_that_would_ask_another_model_is_refused(tmp_path: Path, predictor: dict[str, Any], said: str) -> None:
+    file, whole = tmp_path / "judge.json", state()
+    file.write_text(state_text(whole.model_copy(update={"predictor": {**whole.predictor, **predictor}})))
+    with pytest.raises(StateError, match=rf"judge\.json: {said}") as caught:
+        read_states(tmp_path, {"judge": JudgeQuestion})
+    assert caught.value.exit_code == 2
+
+
+def test_a_state_lies_in_the_file_of_its_step(tmp_path: Path) -> None:
+    file = tmp_path / "judge.json"
+    for step, said in (("chunk", "holds the state of 'chunk'"), ("../../x", "no step is called '../../x'; there are")):
+        file.write_text(state_text(state().model_copy(update={"step": step})))
+        with pytest.raises(StateError, match=rf"judge\.json: {said}"):
+            read_state(file, JudgeQuestion)
+    file.write_text(state_text(state().model_copy(update={"model": ".."})))
+    with pytest.raises(StateError, match=r"judge\.json: no model is called '\.\.'"):
         read_state(file, JudgeQuestion)
 
 

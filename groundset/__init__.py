@@ -7,6 +7,8 @@ that ``import groundset`` costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from groundset import privacy
+
 if TYPE_CHECKING:
     from groundset.chunking import Chunks, chunk
     from groundset.generating import generate
@@ -83,6 +85,8 @@ _HOMES = {
     "open_run": "groundset.opened",
     **dict.fromkeys(("Chunk", "Document", "Reject", "Sample"), "programs.types"),
 }
+
+privacy.set_defaults()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Environment defaults that keep the libraries underneath quiet and off the network.
 
 groundset itself reports nothing to anybody. Some of its dependencies would, unless these variables are set
-before they are imported. Whatever the user has set stays as it is.
+before they are imported; importing groundset sets them. Whatever the user has set stays as it is.
 
 | variable | what it stops |
 |---|---|
@@ -15,6 +15,8 @@ before they are imported. Whatever the user has set stays as it is.
 | `HF_HUB_OFFLINE` | every request to the Hugging Face Hub, unless the Hub was asked for |
 
 The Hub is asked for with `GROUNDSET_HUB=1`, or with `--hub` where a command has it.
+
+Where the environment names a proxy, loopback addresses are added to `NO_PROXY`: what goes to this machine stays on it.
 """
 
 import os
@@ -29,12 +31,33 @@ _DEFAULTS = {
     "TOKENIZERS_PARALLELISM": "false",
     "OMP_WAIT_POLICY": "passive",
 }
+_OFFLINE = "HF_HUB_OFFLINE"
 _TRUE = frozenset({"1", "true", "yes", "on"})
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+_taken_offline = False
 
 
 def set_defaults(*, hub: bool = False, environment: MutableMapping[str, str] = os.environ) -> None:
     """Set every variable that is not set yet; ``hub`` says that the Hugging Face Hub was asked for."""
+    global _taken_offline
     for name, value in _DEFAULTS.items():
         environment.setdefault(name, value)
-    if not hub and environment.get("GROUNDSET_HUB", "").lower() not in _TRUE:
-        environment.setdefault("HF_HUB_OFFLINE", "1")
+    bypass_proxies(*_LOOPBACK, environment=environment)
+    if hub or environment.get("GROUNDSET_HUB", "").lower() in _TRUE:
+        if _taken_offline and environment is os.environ:
+            environment.pop(_OFFLINE, None)  # set here before anybody could ask for the Hub
+    elif _OFFLINE not in environment:
+        environment[_OFFLINE] = "1"
+        _taken_offline = _taken_offline or environment is os.environ
+
+
+def bypass_proxies(*hosts: str, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Let requests to hosts go to them and not to a proxy that the environment names."""
+    lowered = {name.lower(): value for name, value in environment.items() if name.lower() in (*_PROXIES, "no_proxy")}
+    if not any(lowered.get(name) for name in _PROXIES):
+        return  # a variable more would hide the proxies that the system has
+    # Some libraries read the one spelling and some the other.
+    known = [host.strip() for name in ("no_proxy", "NO_PROXY") for host in environment.get(name, "").split(",")]
+    told = ",".join(dict.fromkeys(host for host in (*known, *hosts) if host))
+    environment["no_proxy"] = environment["NO_PROXY"] = told

@@ -1,4 +1,13 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
 from groundset import privacy
+
+HEAVY = ("dspy", "torch", "httpx", "pydantic", "typer", "mlflow", "numpy", "litellm", "huggingface_hub")
 
 
 def test_what_the_user_has_set_stays():
@@ -24,5 +33,49 @@ def test_the_hub_is_off_unless_it_is_asked_for():
 def test_the_docstring_explains_every_variable():
     environment: dict[str, str] = {}
     privacy.set_defaults(environment=environment)
-    for name in environment:
+    for name in (*environment, "NO_PROXY"):
         assert f"`{name}`" in str(privacy.__doc__)
+
+
+def import_groundset(then: str = "", **environment: str) -> tuple[dict[str, str], list[str]]:
+    """Import groundset in a process of its own; return its environment and the heavy libraries that came along."""
+    unset = {
+        *(name for name in os.environ if "proxy" in name.lower()),
+        "HF_HUB_OFFLINE",
+        "GROUNDSET_HUB",
+        "DO_NOT_TRACK",
+    }
+    inherited = {name: value for name, value in os.environ.items() if name not in unset}
+    script = f"import groundset, json, os, sys\n{then}\nprint(json.dumps([dict(os.environ), sorted(sys.modules)]))"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**inherited, **environment})
+    found, modules = json.loads(done.stdout)
+    return found, [name for name in HEAVY if name in modules]
+
+
+def test_importing_groundset_sets_the_defaults_and_imports_nothing_heavy():
+    found, heavy = import_groundset()
+    assert found["DO_NOT_TRACK"] == "true"
+    assert found["HF_HUB_OFFLINE"] == "1"
+    assert heavy == []
+    assert import_groundset(DO_NOT_TRACK="0")[0]["DO_NOT_TRACK"] == "0"
+    assert "HF_HUB_OFFLINE" not in import_groundset(GROUNDSET_HUB="1")[0]
+
+
+def test_the_hub_can_still_be_asked_for_after_the_import():
+    asked = "groundset.privacy.set_defaults(hub=True)"
+    assert "HF_HUB_OFFLINE" not in import_groundset(asked)[0]
+    assert import_groundset(asked, HF_HUB_OFFLINE="1")[0]["HF_HUB_OFFLINE"] == "1", "the user has set it"
+
+
+@pytest.mark.parametrize("proxy", ["HTTP_PROXY", "https_proxy", "ALL_PROXY"])
+def test_this_machine_is_not_looked_for_behind_a_proxy(proxy):
+    environment = {proxy: "http://proxy:3128", "NO_PROXY": "internal", "no_proxy": "other, localhost"}
+    privacy.set_defaults(environment=environment)
+    assert environment["NO_PROXY"] == environment["no_proxy"] == "other,localhost,internal,127.0.0.1,::1"
+
+
+def test_without_a_proxy_in_the_environment_nothing_hides_those_of_the_system():
+    environment: dict[str, str] = {"http_proxy": ""}
+    privacy.set_defaults(environment=environment)
+    assert not {"NO_PROXY", "no_proxy"} & environment.keys()

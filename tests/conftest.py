@@ -6,12 +6,17 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from groundset import privacy
+
+# With --import-mode=importlib a test cannot import the modules beside it otherwise.
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parent / "egress")]
 
 # DSPy's disk cache would otherwise carry answers from one run of the tests to the next.
 _dspy_cache = tempfile.TemporaryDirectory(prefix="groundset-dspy-")
@@ -76,3 +81,40 @@ def smollm2() -> Path:
     from groundset.models import pull
 
     return pull("smollm2-135m")
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[Any]]:
+    """Start a server of language models on this machine; see ``model_server.py``."""
+    import model_server
+
+    from groundset.models import servers
+
+    monkeypatch.delenv("GROUNDSET_API_KEY", raising=False)
+    servers.check_served.cache_clear()  # another server may have had the same port
+    return model_server.serving
+
+
+@pytest.fixture
+def egress(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], list[str]]]:
+    """Cut this process, and those that it starts, off from every other machine.
+
+    What it yields tells which ones were asked for, and forgets them. Any that the test did not ask about fail it.
+    """
+    import egress_guard
+
+    notes = tmp_path_factory.mktemp("egress") / "hosts"
+    notes.touch()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(egress_guard.__file__).parent), *sys.path]))
+    monkeypatch.setenv(egress_guard.VARIABLE, str(notes))
+    egress_guard.install()
+
+    def asked() -> list[str]:
+        hosts = list(dict.fromkeys(notes.read_text(encoding="utf-8").split()))
+        notes.write_text("", encoding="utf-8")
+        return hosts
+
+    yield asked
+    assert asked() == []

@@ -124,6 +124,11 @@ def _run(arguments: list[str]) -> int:
         message = error.format_message().replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
         return _fail(message, error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked
+        cause: BaseException | None = error  # DSPy wraps what comes from below it
+        while cause is not None:
+            if isinstance(cause, GroundsetError):
+                return _fail(str(cause), cause.exit_code)
+            cause = cause.__cause__
         detail = str(error) or "no message"
         return _fail(f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 to see where)", 1)
     return status if isinstance(status, int) else 0

@@ -1,28 +1,34 @@
-"""Whether a model on a server can be used, found out before anything is written.
+"""Whether a model on a server can be used, found out before anything is written, and why it cannot.
 
-A server of the user's own is asked which models it lists. One that does not list the model that is named, or lists
-none, is asked for one token: some answer to any name. A hosted model is asked for one token at once, which is the
-cheapest thing that tells a wrong key and a wrong name.
+A server of the user's own is asked which models it lists, and every model for one token: that is the cheapest thing
+that tells a wrong key and a wrong name, because some servers list their models to anybody, and some answer to any name.
+Neither request holds a text of the user's.
 """
 
+import json
 import logging
 import os
+import re
 import socket
 import ssl
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
+from groundset import privacy
 from groundset.models.specs import HostedSpec, LocalSpec, OpenAISpec, parse_spec
 from programs.errors import UnreachableModelError
 
 # A server of the user's own choice never gets the key that is meant for another one.
 _KEY_VARIABLE = "GROUNDSET_API_KEY"
-_LIST_SECONDS = 10.0
-_TOKEN_SECONDS = 60.0  # the server may load the model first
+_LIST_SECONDS = 5.0
+_LIST_BYTES = 2**20
+_TOKEN_SECONDS = 30.0  # the server may load the model first
 _NAMED = 5
 
 
@@ -30,7 +36,18 @@ def connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
     """Return what ``dspy.LM`` is made with for a model on a server; keys of hosted ones it finds by itself."""
     if isinstance(spec, HostedSpec):
         return {"model": spec.model}
-    return {"model": f"openai/{spec.model}", "api_base": spec.base_url, "api_key": _key() or "none"}
+    if spec.is_here:
+        privacy.bypass_proxies(urlsplit(spec.base_url).hostname or "")
+    return {"model": f"openai/{spec.model}", "api_base": spec.base_url, "api_key": _key(spec) or "none"}
+
+
+def withheld(spec: OpenAISpec | HostedSpec | LocalSpec) -> str | None:
+    """Return that the key in the environment is not sent to a server, and the mend; None if there is nothing to say."""
+    if not isinstance(spec, OpenAISpec) or spec.takes_key or not os.environ.get(_KEY_VARIABLE):
+        return None
+    return (
+        f"{_KEY_VARIABLE} is not sent to {spec.host}: a file names that address. Name the model with --lm to send it."
+    )
 
 
 def check_server(text: str) -> None:
@@ -53,25 +70,74 @@ def check_served(spec: OpenAISpec | HostedSpec) -> None:
         UnreachableModelError: it does not; the message says why and what to do.
     """
     served = _listed(spec) if isinstance(spec, OpenAISpec) else None
-    if isinstance(spec, OpenAISpec) and {spec.model, f"{spec.model}:latest"} & set(served or ()):
-        return
     why = _without_a_token(spec, served)
     if why:
         raise UnreachableModelError(why)
 
 
+def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequence[str] | None = None) -> str | None:
+    """Return in one line why a model on a server gave no answer, None if it refused but this one request.
+
+    ``error`` is what DSPy raised, ``served`` are the models that the server lists.
+    """
+    from dspy.utils import exceptions
+
+    status = getattr(error, "status", None)
+    variables = getattr(error, "env_keys", ()) or ()
+    if isinstance(error, exceptions.LMNotConfiguredError):
+        return f"{spec.name} wants a key: put it into {' or '.join(variables) or 'the environment'}."
+    if isinstance(error, exceptions.LMAuthError):
+        return _wrong_key(spec, variables)
+    if isinstance(error, exceptions.LMBillingError):
+        return f"{_place(spec)} wants to be paid: there is no credit left for this key."
+    if isinstance(error, exceptions.LMRateLimitError):
+        return f"{_place(spec)} takes no more calls for now (429): try again later."
+    if _timed_out(error):
+        return f"{_place(spec)} did not answer in time; if it still loads its model, try again when it has."
+    if isinstance(error, exceptions.LMTransportError):
+        return _no_way(spec, error)
+    if isinstance(error, exceptions.LMInvalidRequestError):
+        if isinstance(error, exceptions.LMUnsupportedModelError) or status == 404:
+            return _not_served(spec, served, told=spec.model in error.message)
+        return _unknown_provider(spec)
+    if isinstance(error, exceptions.LMConfigurationError | exceptions.LMUnsupportedFeatureError):
+        return f"{spec.name} cannot be asked: {plain_words(error)}"
+    if status == 503:
+        return f"{_place(spec)} is busy or still loads its model (503): try again."
+    if status is None or status < 400:
+        return _no_model_server(spec)
+    return f"{_place(spec)} failed with status {status}."
+
+
+def plain_words(error: BaseException) -> str:
+    """Return the first line of an error without the names of classes that LiteLLM puts before it."""
+    first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return re.sub(r"^(?:\[[^]]*\] )?(?:(?:litellm\.)?\w+(?:Error|Exception)(?:: | - ))+", "", first)
+
+
 def _listed(spec: OpenAISpec) -> list[str] | None:
     """Return the names of the models that a server lists, None if it lists none in the way of OpenAI."""
-    headers = {"Authorization": f"Bearer {_key() or 'none'}"}
+    headers = {"Authorization": f"Bearer {_key(spec) or 'none'}"}
+    given_up = time.monotonic() + _LIST_SECONDS
+    connection(spec)  # a server on this machine is not looked for behind a proxy
     try:
-        with httpx.Client(timeout=_LIST_SECONDS, follow_redirects=True) as client:
-            answer = client.get(f"{spec.base_url}/models", headers=headers)
-        listed = answer.json() if answer.is_success else None
+        with (
+            httpx.Client(timeout=_LIST_SECONDS, follow_redirects=True) as client,
+            client.stream("GET", f"{spec.base_url}/models", headers=headers) as answer,
+        ):
+            found = b""
+            for part in answer.iter_bytes():
+                found += part
+                if time.monotonic() > given_up:
+                    raise UnreachableModelError(_silence(spec, _LIST_SECONDS))
+                if len(found) > _LIST_BYTES:
+                    return None
+        listed = json.loads(found) if answer.is_success else None
     except httpx.TimeoutException:
         raise UnreachableModelError(_silence(spec, _LIST_SECONDS)) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise UnreachableModelError(_no_way(spec, error)) from error
-    except ValueError:  # what was sent is no JSON
+    except (ValueError, RecursionError):  # what was sent is no JSON
         return None
     models = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(models, list):
@@ -90,41 +156,37 @@ def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None
     lm = dspy.LM(cache=False, num_retries=0, timeout=_TOKEN_SECONDS, **connection(spec))
     try:
         with dspy.context(disable_history=True):
-            lm(Request(model=lm.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1)))
-    except exceptions.LMNotConfiguredError as error:
-        return (
-            f"{spec.name} wants a key: put it into {' or '.join(getattr(error, 'env_keys', ())) or 'the environment'}."
-        )
-    except exceptions.LMAuthError as error:
-        return _wrong_key(spec, getattr(error, "env_keys", ()))
-    except exceptions.LMBillingError:
-        return f"{_place(spec)} wants to be paid: there is no credit left for this key."
+            answer = lm(Request(model=lm.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1)))
     except exceptions.LMRateLimitError:
         return None
-    except exceptions.LMTimeoutError:
-        return _silence(spec, _TOKEN_SECONDS)
-    except exceptions.LMTransportError as error:
-        return _no_way(spec, error)
-    except exceptions.LMInvalidRequestError as error:
-        if isinstance(error, exceptions.LMUnsupportedModelError) or error.status == 404 or served:
-            return _not_served(spec, served, told=spec.model in error.message)
-        return _unknown_provider(spec)  # else the model is there, and wants another kind of request
     except exceptions.LMError as error:
-        status = getattr(error, "status", None)
-        if status == 503:
-            return f"{_place(spec)} is busy or still loads its model (503): try again."
-        return f"{_place(spec)} failed{f' with status {status}' if status else ''} when it was asked for one token."
+        if _timed_out(error):
+            late = "a model that takes longer to load must be loaded before"
+            return f"{_silence(spec, _TOKEN_SECONDS).rstrip('.')}; {late}."
+        if isinstance(error, exceptions.LMInvalidRequestError) and served and not _lists(served, spec):
+            return _not_served(spec, served, told=True)  # else the model is there, and wants another kind of request
+        return why_failed(spec, error, served)
     finally:
         lm.close()
-    return None
+    # DSPy makes an empty answer of whatever is JSON; a thinking model may have said nothing yet.
+    said = answer.message.text or answer.usage.output_tokens or any(answer.provider_data.get("choices") or ())
+    return None if said else _no_model_server(spec)
 
 
-def _key() -> str | None:
-    return os.environ.get(_KEY_VARIABLE)
+def _lists(served: Sequence[str], spec: OpenAISpec | HostedSpec) -> bool:
+    return spec.model in served or f"{spec.model}:latest" in served
+
+
+def _key(spec: OpenAISpec) -> str | None:
+    return os.environ.get(_KEY_VARIABLE) if spec.takes_key else None
 
 
 def _place(spec: OpenAISpec | HostedSpec) -> str:
     return f"The model server at {spec.base_url}" if isinstance(spec, OpenAISpec) else spec.name
+
+
+def _no_model_server(spec: OpenAISpec | HostedSpec) -> str:
+    return f"{_place(spec)} answers, but not as a model server does: is the address right?"
 
 
 def _silence(spec: OpenAISpec | HostedSpec, seconds: float) -> str:
@@ -146,6 +208,12 @@ def _no_way(spec: OpenAISpec | HostedSpec, error: BaseException) -> str:
     return f"No model server answers {where}: is it running, and is the address right?"
 
 
+def _timed_out(error: BaseException) -> bool:
+    from dspy.utils.exceptions import LMTimeoutError
+
+    return isinstance(error, LMTimeoutError) or any(isinstance(cause, TimeoutError) for cause in _causes(error))
+
+
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
@@ -153,8 +221,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _wrong_key(spec: OpenAISpec | HostedSpec, variables: Sequence[str]) -> str:
-    if isinstance(spec, OpenAISpec) and not _key():
-        return f"{_place(spec)} wants a key: put it into {_KEY_VARIABLE}."
+    if isinstance(spec, OpenAISpec) and not _key(spec):
+        return withheld(spec) or f"{_place(spec)} wants a key: put it into {_KEY_VARIABLE}."
     names = (_KEY_VARIABLE,) if isinstance(spec, OpenAISpec) else variables
     return f"{_place(spec)} refuses the key in {' or '.join(names) or 'the environment'}."
 
@@ -162,7 +230,7 @@ def _wrong_key(spec: OpenAISpec | HostedSpec, variables: Sequence[str]) -> str:
 def _not_served(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None, *, told: bool) -> str:
     if isinstance(spec, HostedSpec):
         return f"{spec.name}: the provider has no such model."
-    if served:
+    if served and not _lists(served, spec):
         more = f" and {len(served) - _NAMED} more" if len(served) > _NAMED else ""
         return f"{_place(spec)} does not serve {spec.model!r}; it serves {', '.join(served[:_NAMED])}{more}."
     if told or served is not None:

@@ -31,7 +31,7 @@ class RunConfig(BaseModel):
 
     ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. Without
     ``size`` and ``min_length`` the recipe says how many samples there are to be, and how short chunks may be.
-    ``options`` are all options of the recipe.
+    ``options`` are all options of the recipe. ``lm_file`` is the file that named the model, None if the caller did.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,6 +41,7 @@ class RunConfig(BaseModel):
     size: int | None = Field(default=None, ge=1)
     recipe: str = "evolved"
     lm: str = Field(default="qwen2.5-coder-0.5b", min_length=1)
+    lm_file: Path | None = Field(default=None, exclude=True)
     critic: str = "head"
     compiled: str = Field(default="shipped", min_length=1)
     embedder: str = Field(default="all-minilm-l6-v2", min_length=1)
@@ -120,6 +121,8 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
     if recipe not in RECIPES:
         raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")
     common = {name: value for name, value in told.items() if name in RunConfig.model_fields}
+    if "lm" in told and "lm" not in options:
+        common["lm_file"] = file
     others = {name: value for name, value in told.items() if name not in common}
     known = recipe_options()
     for name in others:
@@ -169,7 +172,7 @@ def read_config_file(file: Path) -> dict[str, Any]:
 
 def _known() -> list[str]:
     """Return the names of all options."""
-    return sorted({*RunConfig.model_fields, *recipe_options()} - {"options"})
+    return sorted({*RunConfig.model_fields, *recipe_options()} - {"options", "lm_file"})
 
 
 def _near(name: str, known: Iterable[str]) -> str:

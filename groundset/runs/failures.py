@@ -7,6 +7,7 @@ from dspy.utils.exceptions import (
     LMUnsupportedModelError,
 )
 
+from groundset.models.servers import plain_words
 from programs.errors import EngineError, GroundsetError
 from programs.types import Attempt, Outcome, Reject
 
@@ -17,7 +18,7 @@ def outcome_of(error: BaseException, attempt: Attempt) -> Outcome | None:
     """Return the outcome of an attempt that a chunk longer than the model's context ended, else None."""
     if not isinstance(error, ContextWindowExceededError):
         return None
-    reason = f"longer than the language model's context: {_first_line(error)}"
+    reason = f"longer than the language model's context: {plain_words(error)}"
     return Outcome(
         rejects=(Reject(step="chunk", reason=reason, chunk_id=attempt.contexts[0].chunk.chunk_id),), exhausted=True
     )
@@ -37,13 +38,13 @@ def fatal_error(error: BaseException) -> GroundsetError | None:
     one_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
     if isinstance(error, LMError) and not one_request:
         kind = type(error).__name__.removeprefix("LM").removesuffix("Error")
-        return EngineError(f"the language model failed ({kind}): {_first_line(error)}")
+        return EngineError(f"the language model failed ({kind}): {plain_words(error)}")
     return None
 
 
 def failure_of(error: BaseException, attempt: Attempt) -> Outcome:
     """Return the outcome of an attempt that failed unexpectedly."""
-    reason = f"{type(error).__name__}: {_first_line(error)}"
+    reason = f"{type(error).__name__}: {plain_words(error)}"
     reject = Reject(step="failure", reason=reason, chunk_id=_chunk_id(attempt))
     return Outcome(rejects=(reject,))
 
@@ -51,12 +52,8 @@ def failure_of(error: BaseException, attempt: Attempt) -> Outcome:
 def endless_failures(error: BaseException) -> GroundsetError:
     """Return the error that stops a run whose attempts keep failing in the same way."""
     return GroundsetError(
-        f"{FAILURES_IN_A_ROW} attempts in a row failed with {type(error).__name__}: {_first_line(error)}"
+        f"{FAILURES_IN_A_ROW} attempts in a row failed with {type(error).__name__}: {plain_words(error)}"
     )
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _chunk_id(attempt: Attempt) -> str:

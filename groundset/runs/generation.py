@@ -73,7 +73,7 @@ def run_generation(
             check_same(store.meta("identity"), identity, out)
             if sum(store.results.evolution_counts().values()) == store.meta("asked"):
                 return _end(store, "complete")
-        models = RunModels(config, openers, stack, journal, verbose=verbose)
+        models = RunModels(config, openers, stack, journal, tell=progress.note, verbose=verbose)
         compiled = load_compiled(config.compiled, Users(config.critic, models.embedder.sha256, *models.name))
         models.adapters = compiled.files
         identity = {**models.named(identity), "compiled": compiled.digest}

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundset.models.specs import LocalSpec, ensure_available, parse_spec
+from groundset.models.specs import LocalSpec, ModelSpec, OpenAISpec, ensure_available, parse_spec
 from groundset.runs.config import RunConfig
 from groundset.runs.identity import Identity, ModelName, with_models
 from groundset.runs.stop import StoppableJournal
@@ -42,22 +43,29 @@ class RunModels:
     """
 
     def __init__(
-        self, config: RunConfig, openers: Openers, stack: ExitStack, journal: StoppableJournal, *, verbose: bool
+        self,
+        config: RunConfig,
+        openers: Openers,
+        stack: ExitStack,
+        journal: StoppableJournal,
+        *,
+        tell: Callable[[str], object],
+        verbose: bool,
     ) -> None:
         """Open or verify the models that a configuration names; ``stack`` closes them.
+
+        ``tell`` is told who gets texts.
 
         Raises:
             ModelError: one cannot be found, fetched, verified or reached.
         """
-        from groundset.models.servers import check_server
         from groundset.retrieval.embedder import load_embedder
         from groundset.runtime.lms import open_lm
         from groundset.runtime.parser import load_parser
 
-        spec = parse_spec(config.lm) if openers.language_model is None else None
+        spec = _spec_of(config) if openers.language_model is None else None
         if spec is not None:
-            check_server(config.lm)  # before documents are read, which can take minutes
-            ensure_available(spec)
+            ensure_available(spec)  # before documents are read, which can take minutes
         self.embedder: Any = (openers.embedder or load_embedder)(config.embedder)
         self.parser = load_parser(config.parser)
         self._stack = stack
@@ -66,7 +74,14 @@ class RunModels:
 
         def open_model() -> Any:
             opener = openers.language_model or open_lm
-            return opener(config.lm, journal=journal, workers=config.workers, adapters=self.adapters, verbose=verbose)
+            return opener(
+                spec or config.lm,
+                journal=journal,
+                workers=config.workers,
+                adapters=self.adapters,
+                verbose=verbose,
+                tell=tell,
+            )
 
         self._open = open_model
         if isinstance(spec, LocalSpec):
@@ -92,3 +107,11 @@ class RunModels:
         return with_models(
             identity, lm=self.name, **{key: ModelName(model.name, model.sha256) for key, model in others.items()}
         )
+
+
+def _spec_of(config: RunConfig) -> ModelSpec:
+    """Return what a configuration names; a key goes to another machine only if a person named its address."""
+    spec = parse_spec(config.lm)
+    if isinstance(spec, OpenAISpec) and config.lm_file is not None and not spec.is_here:
+        return replace(spec, takes_key=False)
+    return spec

@@ -2,20 +2,31 @@
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 import dspy
 from dspy.lm15 import Request, Response
+from dspy.utils.exceptions import LMError
 
-from groundset.models.servers import connection
-from groundset.models.specs import LocalSpec, ModelSpec, ensure_available, parse_spec
+from groundset.models.servers import connection, why_failed, withheld
+from groundset.models.specs import (
+    HostedSpec,
+    LocalSpec,
+    ModelSpec,
+    OpenAISpec,
+    ensure_available,
+    parse_spec,
+    receiver,
+)
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.control_tokens import ControlTokens
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
 from groundset.runtime.journal import CallJournal, CompletionEngine, JournaledEngine, MemoryJournal
+from programs.errors import ModelError
 
 _LOG = logging.getLogger("dspy.clients.lm")
 
@@ -81,13 +92,24 @@ def _is_error(record: logging.LogRecord) -> bool:
 class RemoteEngine:
     """Pass requests on to another ``dspy.LM``, so that a journal can stand before any model."""
 
-    def __init__(self, lm: dspy.LM) -> None:
-        self._lm = lm
+    def __init__(self, spec: OpenAISpec | HostedSpec) -> None:
+        self._spec = spec
+        self._lm = dspy.LM(cache=False, num_retries=2, **connection(spec))
         self._control_tokens = ControlTokens()
 
     def complete(self, request: Request) -> Response:
-        """Answer one request; no text in it is read as one of the common control tokens."""
-        return self._control_tokens.guard(dataclasses.replace(request, model=self._lm.model), self._lm)
+        """Answer one request; no text in it is read as one of the common control tokens.
+
+        Raises:
+            ModelError: the server gave no answer, after some tries.
+        """
+        try:
+            return self._control_tokens.guard(dataclasses.replace(request, model=self._lm.model), self._lm)
+        except LMError as error:
+            why = why_failed(self._spec, error)
+            if why is None:
+                raise
+            raise ModelError(why) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -101,10 +123,11 @@ def open_lm(
     workers: int = 1,
     adapters: Mapping[str, Path] | None = None,
     verbose: bool = False,
+    tell: Callable[[str], object] | None = None,
 ) -> LanguageModel:
     """Open the language model that ``spec`` names; weights of the catalogue are pulled if they are missing.
 
-    A server is asked first whether it serves the model.
+    A server is asked first whether it serves the model. Who will get texts, if they leave this machine, is always said.
 
     Args:
         spec: see :mod:`groundset.models.specs`.
@@ -112,6 +135,7 @@ def open_lm(
         workers: calls in flight.
         adapters: files of adapters for local weights, by the name that calls give.
         verbose: let the embedded runtime's log through.
+        tell: is told who gets texts, and which key is kept back; standard error by default.
 
     Raises:
         UnknownModelError: if the specification names nothing.
@@ -125,5 +149,14 @@ def open_lm(
         return LanguageModel(
             engine, model=f"local/{parsed.sha256[:16]}", name=parsed.name, sha256=parsed.sha256, journal=journal
         )
-    remote = RemoteEngine(dspy.LM(cache=False, num_retries=2, **connection(parsed)))
-    return LanguageModel(remote, model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal)
+    to = receiver(parsed)
+    for line in (withheld(parsed), f"Texts go to {to}." if to else None):
+        if line:
+            (tell or _tell)(line)
+    return LanguageModel(
+        RemoteEngine(parsed), model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal
+    )
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -15,6 +15,13 @@ from programs.errors import EngineError, InputError
 HEAVY = ("dspy", "torch", "transformers", "sentence_transformers", "mlflow", "pandas", "numpy", "litellm", "datasets")
 
 
+def wrapped(error: Exception) -> Exception:
+    """Return another exception that was raised from one."""
+    other = RuntimeError("litellm.Exception: wrapped")
+    other.__cause__ = error
+    return other
+
+
 def failing_app(error: BaseException) -> typer.Typer:
     app = typer.Typer(cls=cli._Group)
 
@@ -34,6 +41,7 @@ def failing_app(error: BaseException) -> typer.Typer:
     [
         (InputError("no documents\nwere named"), 2, "groundset: error: no documents were named\n"),
         (EngineError("it crashed"), 1, "groundset: error: it crashed\n"),
+        (wrapped(EngineError("it crashed")), 1, "groundset: error: it crashed\n"),
         (
             RuntimeError("boom"),
             1,

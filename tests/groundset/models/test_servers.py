@@ -1,6 +1,8 @@
 """Servers that can be used and servers that cannot, over real HTTP on loopback."""
 
+import contextlib
 import json
+import os
 import socket
 import threading
 import time
@@ -9,8 +11,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from dspy.lm15 import Config, Message, Request
+from dspy.utils.exceptions import LMError
 
-from groundset.models import ensure_available, parse_spec, servers
+from groundset.models import OpenAISpec, ensure_available, parse_spec, servers
+from groundset.runs.failures import fatal_error
+from groundset.runtime.lms import open_lm
 from programs.errors import UnreachableModelError
 
 MODELS, CHAT = "/v1/models", "/v1/chat/completions"
@@ -34,6 +40,7 @@ def listed(*names: str) -> tuple[int, Any]:
 class Server(ThreadingHTTPServer):
     answers: dict[str, tuple[int, Any]]
     seen: list[tuple[str, str | None]]
+    delay: float  # of completions
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -47,17 +54,19 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/html" if isinstance(body, str) else "application/json")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
-        self.wfile.write(text)
+        with contextlib.suppress(BrokenPipeError):  # nobody waits any more
+            self.wfile.write(text)
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
+        threading.Event().wait(self.server.delay)
         self.do_GET()
 
     def log_message(self, format: str, *args: object) -> None:
         pass
 
 
-Serve = Callable[[dict[str, tuple[int, Any]]], Server]
+Serve = Callable[..., Server]
 
 
 @pytest.fixture
@@ -66,9 +75,9 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     servers.check_served.cache_clear()  # another server may have had the same port
     started = []
 
-    def serve(answers: dict[str, tuple[int, Any]]) -> Server:
-        server = Server(("127.0.0.1", 0), Handler)
-        server.answers, server.seen = answers, []
+    def serve(answers: dict[str, tuple[int, Any]], host: str = "127.0.0.1") -> Server:
+        server = Server((host, 0), Handler)
+        server.answers, server.seen, server.delay = answers, [], 0.0
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         started.append((server, thread))
@@ -102,11 +111,17 @@ def free_port() -> int:
 
 
 @pytest.mark.parametrize("name", ["tiny", "tiny:latest"])
-def test_a_listed_model_is_asked_for_nothing_and_only_once(serve: Serve, name: str) -> None:
-    server = serve({MODELS: listed("other", name)})
+def test_a_listed_model_is_asked_for_one_token_and_only_once(serve: Serve, name: str) -> None:
+    server = serve({MODELS: listed("other", name), CHAT: (200, COMPLETION)})
     check(server.server_port)
     check(server.server_port)
-    assert server.seen == [(MODELS, "Bearer none")]
+    assert server.seen == [(MODELS, "Bearer none"), (CHAT, "Bearer none")]
+
+
+def test_a_wrong_key_is_found_where_everybody_is_told_the_models(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSET_API_KEY", "wrong")
+    port = serve({MODELS: listed("tiny"), CHAT: NO_KEY}).server_port
+    assert refusal(port) == "The model server at URL refuses the key in GROUNDSET_API_KEY."
 
 
 def test_the_key_of_another_server_is_not_sent(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +150,120 @@ def test_a_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
         told = refusal(silent.getsockname()[1])
     assert told == "The model server at URL did not answer within 0.2 seconds."
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("sent", [b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n", b""])
+def test_a_server_that_answers_without_an_end(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    monkeypatch.setattr(servers, "_LIST_SECONDS", 0.5)
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as endless:
+
+        def drip() -> None:
+            talk, _ = endless.accept()
+            with talk, contextlib.suppress(OSError):
+                talk.sendall(sent)
+                while not over.wait(0.05):
+                    talk.sendall(b"x" if sent else b"")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        started = time.monotonic()
+        told = refusal(endless.getsockname()[1])
+        over.set()
+        thread.join()
+    assert told == "The model server at URL did not answer within 0.5 seconds."
+    assert time.monotonic() - started < 5
+
+
+def test_a_model_that_does_not_come(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "_TOKEN_SECONDS", 0.2)
+    server = serve({MODELS: listed("tiny"), CHAT: (200, COMPLETION)})
+    server.delay = 1.0
+    late = "a model that takes longer to load must be loaded before"
+    assert refusal(server.server_port) == f"The model server at URL did not answer within 0.2 seconds; {late}."
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_requests_to_this_machine_pass_by_proxies(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, host: str, variable: str
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("NO_PROXY", "internal.example")
+    proxy = serve({})
+    monkeypatch.setenv(variable, f"http://127.0.0.1:{proxy.server_port}")
+    server = serve({MODELS: listed("tiny"), CHAT: (200, COMPLETION)}, "0.0.0.0")
+    with open_lm(f"openai/tiny@http://{host}:{server.server_port}/v1") as model:
+        request = Request(model=model.lm.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1))
+        assert model.lm(request).message.text == "Yes"
+    assert [path for path, _ in server.seen] == [MODELS, CHAT, CHAT]
+    assert proxy.seen == []
+    assert "internal.example" in os.environ["NO_PROXY"], "what the user has set stays"
+
+
+def test_a_key_stays_here_where_only_a_file_named_the_address(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
+    server = serve({MODELS: listed("tiny"), CHAT: (200, COMPLETION)})
+    spec = OpenAISpec("tiny", f"http://127.0.0.1:{server.server_port}/v1", takes_key=False)
+    told: list[str] = []
+    with open_lm(spec, tell=told.append) as model:
+        model.lm(Request(model=model.lm.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1)))
+    assert [key for _, key in server.seen] == ["Bearer none"] * 3
+    line = f"GROUNDSET_API_KEY is not sent to 127.0.0.1:{server.server_port}: a file names that address."
+    assert told == [f"{line} Name the model with --lm to send it."]
+    server.answers[CHAT] = NO_KEY
+    servers.check_served.cache_clear()
+    with pytest.raises(UnreachableModelError, match="a file names that address"):
+        ensure_available(spec)
+
+
+def test_who_gets_texts_is_said_before_the_first_of_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(servers, "check_served", lambda spec: None)
+    with open_lm("openai/tiny@http://gpu.example:8000/v1"):
+        assert capsys.readouterr().err == "Texts go to gpu.example:8000.\n"
+    with open_lm("openai/tiny@http://localhost:8000/v1"):
+        assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((401, {}), "The model server at URL wants a key: put it into GROUNDSET_API_KEY."),
+        ((404, {}), "The model server at URL offers no chat completions there: a base URL mostly ends in /v1."),
+        ((500, {"error": {"message": "out of memory"}}), "The model server at URL failed with status 500."),
+        ((200, "<html>"), "The model server at URL answers, but not as a model server does: is the address right?"),
+    ],
+)
+def test_what_goes_wrong_later_is_said_in_our_own_words(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, answer: tuple[int, Any], told: str
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)  # between tries
+    server = serve({MODELS: listed("tiny"), CHAT: (200, COMPLETION)})
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    with open_lm(f"openai/tiny@{url}") as model:
+        server.answers[CHAT] = answer
+        with pytest.raises(LMError) as caught:
+            model.lm(Request(model=model.lm.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1)))
+    failed = fatal_error(caught.value)
+    assert failed is not None
+    assert failed.exit_code == 1
+    assert str(failed).replace(url, "URL") == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("litellm.BadRequestError: OpenAIException - too many tokens\nmore", "too many tokens"),
+        ("litellm.AuthenticationError: AuthenticationError: OpenAIException - no key", "no key"),
+        ("[openai/m] what is wrong", "[openai/m] what is wrong"),
+        ("", "ValueError"),
+    ],
+)
+def test_the_words_of_libraries_are_left_out(said: str, told: str) -> None:
+    assert servers.plain_words(ValueError(said)) == told
 
 
 def test_something_that_speaks_no_http() -> None:
@@ -203,9 +332,15 @@ def test_a_server_that_is_not_ready_or_broken(serve: Serve) -> None:
     port = serve({MODELS: (503, {}), CHAT: (503, {"error": {"message": "Loading model"}})}).server_port
     assert refusal(port) == "The model server at URL is busy or still loads its model (503): try again."
     port = serve({CHAT: (500, {"error": {"message": "out of memory"}})}).server_port
-    assert refusal(port) == "The model server at URL failed with status 500 when it was asked for one token."
-    port = serve({CHAT: (200, "<html>")}).server_port
-    assert refusal(port).startswith("The model server at URL failed")
+    assert refusal(port) == "The model server at URL failed with status 500."
+
+
+@pytest.mark.parametrize(
+    "answer", ["<html>", "\0\1", "[]", "7", "null", "{}", '{"choices": []}', '{"choices": 5}', "[" * 9999]
+)
+def test_a_server_that_answers_rubbish(serve: Serve, answer: str) -> None:
+    told = "The model server at URL answers, but not as a model server does: is the address right?"
+    assert refusal(serve({MODELS: (200, answer), CHAT: (200, answer)}).server_port) == told
 
 
 @pytest.mark.parametrize(

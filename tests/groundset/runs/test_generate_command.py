@@ -1,6 +1,7 @@
 """`groundset generate` from its options to its exit status."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ import pytest
 from scripted_run import scripted_generation, write_documents
 
 from groundset import cli
+from groundset.models import OpenAISpec, servers
 from groundset.runs import generation
 from groundset.runs.store import RunStore
 
@@ -143,6 +145,94 @@ def test_a_server_that_does_not_answer_is_one_line_and_leaves_nothing(capsys, do
     told = "No model server answers at http://127.0.0.1:9/v1: is it running, and is the address right?"
     assert capsys.readouterr().err == f"groundset: error: {told}\n"
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.fixture
+def ask_server(run, docs, tmp_path, monkeypatch, serving):
+    """Return what runs the command with a real server; only embedder, critics and program are scripted."""
+    scripted = functools.partial(
+        generation.run_generation.func,
+        openers=Openers(None, Encoder, lambda spec, **parts: CRITICS),
+        recipe=scripted_recipe(),
+    )
+    monkeypatch.setattr(generation, "run_generation", scripted)
+    return lambda *arguments: run(docs, "--no-track", "--parser", "none", *SMALL, *arguments)
+
+
+def test_a_run_goes_on_with_its_server_at_another_address(ask_server, serving, tmp_path):
+    out = tmp_path / "run"
+    with serving() as first:
+        begun = ask_server("--out", out, "--size", 6, "--lm", first.spec)
+        assert begun.status == 0, begun.err
+        assert "Texts go" not in begun.err
+        whole = ask_server("--out", tmp_path / "whole", "--lm", first.spec)
+        assert whole.status == 0
+    begun_calls = json.loads((out / "run.json").read_text())["calls"]
+    with sqlite3.connect(out / "run.sqlite") as database:  # as if it had been killed before its last decisions
+        for table in ("samples", "rejects"):
+            database.execute(f"DELETE FROM {table}")
+        database.execute("DELETE FROM steps")
+        database.execute("UPDATE attempts SET decided = 0, outcome = NULL, accepted = NULL, exhausted = NULL")
+    database.close()
+    with serving() as second:
+        again = ask_server("--out", out, "--size", 6, "--lm", second.spec)
+        assert again.status == 0, again.err
+        assert second.texts == [], "finished calls are free"
+    record = json.loads((out / "run.json").read_text())
+    assert record["calls"] == begun_calls
+    assert record["models"]["lm"]["name"] == "openai/tiny@server"
+    assert ask_server("--out", out, "--size", 6, "--lm", "openai/other@http://127.0.0.1:9/v1").status == 2
+
+
+@pytest.mark.parametrize(("option", "key"), [((), "Bearer none"), (("--lm",), "Bearer mine")])
+def test_a_key_goes_only_to_an_address_that_a_person_named(
+    ask_server, serving, tmp_path, monkeypatch, capsys, option, key
+):
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
+    monkeypatch.setattr(OpenAISpec, "is_here", False)  # as if the server were another machine
+    with serving() as server:
+        config = tmp_path / "groundset.toml"
+        config.write_text(f'lm = "{server.spec}"\n')
+        ran = ask_server(
+            "--out", tmp_path / "run", "--config", config, *(part for each in option for part in (each, server.spec))
+        )
+        assert ran.status == 0, ran.err
+        assert server.keys == {key}
+        assert server.texts
+        where = f"127.0.0.1:{server.server_port}"
+    kept = (
+        f"GROUNDSET_API_KEY is not sent to {where}: a file names that address. Name the model with --lm to send it.\n"
+    )
+    assert ran.err.startswith(f"{'' if option else kept}Texts go to {where}.\n")
+
+
+def test_a_key_goes_to_this_machine_whoever_named_it(ask_server, serving, tmp_path, monkeypatch):
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
+    with serving() as server:
+        config = tmp_path / "run.json"
+        config.write_text(json.dumps({"configuration": {"lm": server.spec}}))
+        assert ask_server("--out", tmp_path / "run", "--config", config).status == 0
+        assert server.keys == {"Bearer mine"}
+
+
+def test_the_file_of_a_model_is_no_option(run, docs, tmp_path):
+    config = tmp_path / "groundset.toml"
+    config.write_text('lm_file = "x"\n')
+    ran = run(docs, "--out", tmp_path / "run", "--config", config)
+    assert ran.status == 2
+    assert "there is no option lm-file" in ran.err
+
+
+def test_a_server_that_fails_on_the_way_is_told_in_one_line(ask_server, serving, tmp_path, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between tries
+    with serving() as server:
+        monkeypatch.setattr(servers, "check_served", lambda spec: None)
+        server.status = 401
+        ran = ask_server("--out", tmp_path / "run", "--lm", server.spec)
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+    assert ran.status == 1
+    wants = f"The model server at {url} wants a key: put it into GROUNDSET_API_KEY."
+    assert ran.err.splitlines()[-1] == f"groundset: error: {wants}"
 
 
 def test_the_folder_is_needed(run, docs):

@@ -8,7 +8,10 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.lm15 import Config, Message, Request
 
+from groundset.models import servers
+from groundset.runtime.journal import MemoryJournal
 from groundset.runtime.lms import open_lm
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
@@ -63,6 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
+    servers.check_served.cache_clear()  # another server may have had the same port
     server = Server(("127.0.0.1", 0), Handler)
     server.seen, server.logprobs = [], True
     thread = threading.Thread(target=server.serve_forever)
@@ -85,9 +89,19 @@ def test_a_step_runs_on_a_server_and_is_journaled(server: Server, monkeypatch: p
         assert step(**inputs).question == step(**inputs).question == "When was the bridge opened?"
         assert model.usage()["calls"] == 1
         assert model.usage()["replayed"] == 1
-    [(key, body)] = server.seen
+    _checked, (key, body) = server.seen
     assert body["model"] == "tiny"
     assert "secret" not in str(key)
+
+
+def test_calls_that_were_finished_at_one_address_are_free_at_another(serving: Any) -> None:
+    journal = MemoryJournal()
+    for calls, replayed in ((1, 0), (0, 1)):
+        with serving() as server, open_lm(server.spec, journal=journal) as model:
+            request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
+            model.lm(request)
+            assert (model.usage()["calls"], model.usage()["replayed"]) == (calls, replayed)
+            assert model.name == "openai/tiny@server"
 
 
 def test_the_lm_critic_reads_a_servers_log_probabilities(server: Server) -> None:

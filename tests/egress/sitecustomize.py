@@ -1,0 +1,5 @@
+"""Python imports this module by itself where its folder is on the path."""
+
+import egress_guard
+
+egress_guard.install()

@@ -1,0 +1,82 @@
+"""A server that speaks OpenAI's protocol, on this machine: it answers everything, and remembers what it was asked."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+MODEL = "tiny"
+
+
+class ModelServer(ThreadingHTTPServer):
+    """Serves ``tiny``.
+
+    Attributes:
+        texts: what was asked, but for the one word by which it is checked.
+        keys: the keys that came.
+        status: what calls are answered with, from now on.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.texts: list[str] = []
+        self.keys: set[str | None] = set()
+        self.status = 200
+
+    @property
+    def spec(self) -> str:
+        return f"openai/{MODEL}@http://127.0.0.1:{self.server_port}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ModelServer
+
+    def do_GET(self) -> None:
+        self._send(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = json.dumps(body["messages"])
+        if (body.get("max_tokens") != 1 and body.get("max_completion_tokens") != 1) or body.get("logprobs"):
+            self.server.texts.append(text)
+        said = hashlib.sha256(text.encode()).hexdigest()
+        choice: dict[str, Any] = {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": f"What is {said}?"},
+        }
+        if body.get("logprobs"):
+            top = [{"token": " yes", "logprob": -0.1, "bytes": None}, {"token": "no", "logprob": -3.0, "bytes": None}]
+            choice["logprobs"] = {"content": [{"token": " yes", "logprob": -0.1, "bytes": None, "top_logprobs": top}]}
+        usage = {"prompt_tokens": 12, "completion_tokens": 6, "total_tokens": 18}
+        told = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL, "choices": [choice]}
+        self._send(self.server.status, {**told, "usage": usage})
+
+    def _send(self, status: int, body: dict[str, Any]) -> None:
+        self.server.keys.add(self.headers.get("Authorization"))
+        answer = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serving() -> Iterator[ModelServer]:
+    """Serve until the block ends."""
+    server = ModelServer()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -58,6 +58,7 @@ def generate(
     vector_store: str | None = None,
     config: str | Path | None = None,
     track: bool = True,
+    track_texts: bool = False,
     verbose: bool = False,
     quiet: bool = False,
     **options: Any,
@@ -91,6 +92,7 @@ def generate(
         vector_store: what searches the chunks: faiss (the default), qdrant or ``qdrant:FOLDER``.
         config: options from a TOML file or the run.json of a former run.
         track: log the run in MLflow. One that cannot be logged is a warning.
+        track_texts: send the samples to a tracking server too, with their passages.
         verbose: name every file; let the runtime's log through.
         quiet: show no progress.
         **options: those of recipes.
@@ -124,7 +126,7 @@ def generate(
     }
     file = None if config is None else Path(config)
     try:
-        made = make_run(given, folder, config=file, track=track, verbose=verbose, quiet=quiet)
+        made = make_run(given, folder, config=file, track=track, track_texts=track_texts, verbose=verbose, quiet=quiet)
     except KeyboardInterrupt:
         if not run_files(folder).record.is_file():
             raise

@@ -1,6 +1,7 @@
 """`groundset compile`: fit steps to labels."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from groundset.compiling import Wish
     from groundset.compiling.record import Started
     from groundset.tracking.compile_runs import CompileRuns
+    from groundset.tracking.compiles import CompileStore
     from optimizers.report import CompileReport
 
 _ALL = "all"
@@ -58,6 +60,12 @@ def compile_steps(
     seed: Annotated[int, typer.Option(help="Fixes what chance would decide.")] = 0,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the states go to.")] = Path("out/compiled"),
     track: Annotated[bool, typer.Option("--track/--no-track", help="Log the compile in MLflow.")] = True,
+    track_texts: Annotated[
+        bool,
+        typer.Option(
+            "--track-texts", help="Send state, prompt and rows to a tracking server too; they hold texts of labels."
+        ),
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Let the optimizers' own words through.")] = False,
 ) -> None:
     """Compile steps against labels.
@@ -68,7 +76,6 @@ def compile_steps(
     goes on without paying for a call twice.
     """
     from groundset.tracking.compile_runs import CompileRuns
-    from groundset.tracking.compiles import CompileStore
     from optimizers.steps import COMPILABLE
     from optimizers.strategies import STRATEGIES
 
@@ -83,7 +90,7 @@ def compile_steps(
     asked = [] if _ALL in steps else list(dict.fromkeys(steps))
     own = labels or []
     try:
-        with CompileRuns(CompileStore.open if track else None, _not_tracked) as runs:
+        with CompileRuns(partial(_open_store, track_texts) if track else None, _not_tracked) as runs:
             if optimizer == "fit-head":
                 reports = _heads(asked, own, target_precision, embedder, seed, out, runs.start)
             elif lm is None:
@@ -207,7 +214,9 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") 
         ]
         print_table(("measure", *versions), rows)
         if tracked := runs.finish(report):
-            say(f"Tracked as {tracked}.")
+            host = runs.texts_kept_back_from
+            left = f", figures only: promote needs the state, which --track-texts sends to {host}" if host else ""
+            say(f"Tracked as {tracked}{left}.")
         if ending == "interrupted":
             break
     say()
@@ -215,6 +224,15 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") 
     if ending == "interrupted":
         say("Interrupted: the best so far is kept, test rows were not looked at. The same command goes on.")
         raise typer.Exit(_INTERRUPTED)
+
+
+def _open_store(texts: bool) -> "CompileStore":
+    from groundset.tracking.compiles import CompileStore
+
+    store = CompileStore.open(texts=texts)
+    if texts and store.host:
+        say(f"Texts go to {store.host}, the tracking store.", err=True)
+    return store
 
 
 def _not_tracked(error: Exception) -> None:

@@ -91,6 +91,10 @@ def generate(
         typer.Option(metavar="FILE", help="Options from a TOML file or the run.json of a former run."),
     ] = None,
     track: Annotated[bool, typer.Option("--track/--no-track", help="Log the run in MLflow.")] = True,
+    track_texts: Annotated[
+        bool,
+        typer.Option("--track-texts", help="Send the samples to a tracking server too, with their passages."),
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Name every file; let the runtime's log through.")
     ] = False,
@@ -126,7 +130,16 @@ def generate(
         "vector_store": vector_store,
         **options,
     }
-    made = make_run(given, out, config=config, track=track, verbose=verbose, quiet=quiet, again=quit_hard)
+    made = make_run(
+        given,
+        out,
+        config=config,
+        track=track,
+        track_texts=track_texts,
+        verbose=verbose,
+        quiet=quiet,
+        again=quit_hard,
+    )
     result = made.result
     if not quiet:
         for line in result.summary:
@@ -134,7 +147,8 @@ def generate(
     if made.untracked:
         say(made.untracked, err=True)
     elif made.tracked and not quiet:
-        say(f"Tracked as {made.tracked}.")
+        left = f", without the samples: --track-texts sends them to {made.kept_from}" if made.kept_from else ""
+        say(f"Tracked as {made.tracked}{left}.")
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
     if not result.has_ended:
         # The runtime would crash if this process took it apart in the middle of a call.

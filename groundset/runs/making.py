@@ -14,11 +14,15 @@ _FINISHED = ("complete", "short")
 
 
 class MadeRun(NamedTuple):
-    """A run and what became of tracking it: ``tracked`` is its id, ``untracked`` why there is none."""
+    """A run and what became of tracking it.
+
+    ``tracked`` is its id, ``untracked`` why there is none, ``kept_from`` who keeps the store and did not get the samples.
+    """
 
     result: RunResult
     tracked: str | None = None
     untracked: str | None = None
+    kept_from: str | None = None
 
 
 def make_run(
@@ -27,6 +31,7 @@ def make_run(
     *,
     config: Path | None = None,
     track: bool = True,
+    track_texts: bool = False,
     verbose: bool = False,
     quiet: bool = False,
     again: Callable[[int], object] | None = None,
@@ -38,6 +43,7 @@ def make_run(
         out: the folder of the run.
         config: a file of options.
         track: log it in MLflow. A run that cannot be logged is finished all the same.
+        track_texts: send the samples to a tracking server too.
         verbose: name every file; let the runtime's log through.
         quiet: show no progress.
         again: what a second signal does; see :func:`groundset.runs.stop.stopping_on_signals`.
@@ -47,12 +53,18 @@ def make_run(
         GroundsetError: the run cannot go on; what was done is stored.
     """
     asked = make_config(given, config)
-    result = generation.run_generation(asked, out, progress=Progress(quiet=quiet), verbose=verbose, again=again)
+    progress = Progress(quiet=quiet)
+    result = generation.run_generation(asked, out, progress=progress, verbose=verbose, again=again)
     if not track or result.ending not in _FINISHED:
         return MadeRun(result)
     from groundset.tracking.runs import log_generation
+    from groundset.tracking.store import TrackingStore
 
     try:
-        return MadeRun(result, tracked=log_generation(result.files.record))
+        store = TrackingStore.open(texts=track_texts)
+        if store.host and track_texts:
+            progress.note(f"Texts go to {store.host}, the tracking store.")
+        tracked = log_generation(result.files.record, store)
     except (InputError, TrackingError) as error:
         return MadeRun(result, untracked=f"Not tracked: {error} (--no-track leaves it out)")
+    return MadeRun(result, tracked, kept_from=None if store.keeps_texts else store.host)

@@ -29,6 +29,11 @@ class CompileRuns:
         """Begin without runs."""
         return self
 
+    @property
+    def texts_kept_back_from(self) -> str | None:
+        """Return the host of a store that gets figures only, None if there is none."""
+        return None if self._store is None or self._store.keeps_texts else self._store.host
+
     def start(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> None:
         """Start the run of a step."""
         if self._open_store is None:

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from groundset.tracking.experiments import Experiment, experiment_of
-from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained, without_secrets
+from groundset.tracking.place import without_secrets
+from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
 from optimizers.measures import Interval, mean_gain
 from optimizers.pictures import confusion, draw_critic
 from optimizers.report import CompileReport
@@ -29,9 +30,9 @@ class _Score(NamedTuple):
 class CompileStore(TrackingStore):
     """An MLflow store of compiles. What optimizers log by themselves goes there too: it becomes MLflow's own store."""
 
-    def __init__(self, uri: str, artifacts: Path | None = None) -> None:
+    def __init__(self, uri: str, artifacts: Path | None = None, *, texts: bool = False) -> None:
         """Open the store as :class:`TrackingStore` does."""
-        super().__init__(uri, artifacts)
+        super().__init__(uri, artifacts, texts=texts)
         with explained(uri):
             import mlflow
 
@@ -41,49 +42,54 @@ class CompileStore(TrackingStore):
     def start_compile(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> str:
         """Start the run of a compile and return its id; :meth:`log_compile` or :meth:`end_compile` ends it."""
         import mlflow
-        from mlflow.tracking.context.registry import resolve_tags
 
         with explained(self.uri):
-            tags = resolve_tags({"step": step, "model": model, "optimizer": optimizer})
             experiment = self._experiment(f"{PREFIX}-{step}")
+            tags = {"step": step, "model": model, "optimizer": optimizer}
             # Not mlflow.start_run: of two steps that are compiled at once, one would be the child of the other.
-            run_id: str = self._client.create_run(experiment, tags=tags, run_name=f"{model} {optimizer}").info.run_id
-            mlflow.log_params({key: str(value)[:LONGEST] for key, value in parameters.items()}, run_id=run_id)
+            run_id = self._begin(experiment, f"{model} {optimizer}", tags)
+            mlflow.log_params(self._told(parameters), run_id=run_id)
         return run_id
 
     def end_compile(self, run_id: str, error: BaseException) -> None:
-        """End the run of a compile that has no report: KILLED by Ctrl-C, or FAILED with the error as a tag."""
+        """End the run of a compile that has no report: KILLED by Ctrl-C, or FAILED with the error as a tag.
+
+        An error can tell texts and paths, so a store that keeps no texts gets only its kind.
+        """
         with explained(self.uri):
             if isinstance(error, KeyboardInterrupt):
                 self._client.set_terminated(run_id, "KILLED")
                 return
             told = str(error) if isinstance(error, GroundsetError) else f"{type(error).__name__}: {error}"
+            told = told if self.keeps_texts else type(error).__name__
             self._client.set_tag(run_id, "error", without_secrets(" ".join(told.split()))[:LONGEST])
             self._client.set_terminated(run_id, "FAILED")
 
     def log_compile(self, report: CompileReport, run_id: str) -> None:
         """Log a compile with its candidates in the run that was started for it, and register its state and prompt.
 
-        One that was interrupted is logged, but not registered, and its run is marked KILLED.
+        One that was interrupted is logged, but not registered, and its run is marked KILLED. A store that keeps no
+        texts gets figures only: a state holds demos, and a prompt, rows and trained weights what is in the labels.
         """
         import mlflow
 
         state = report.state
         with explained(self.uri), TemporaryDirectory() as folder:
-            files = _artifacts_of(report, Path(folder))
+            files = [*_artifacts_of(report, Path(folder)), *report.files] if self.keeps_texts else []
             with mlflow.start_run(run_id=run_id) as run:
                 mlflow.set_tag("ending", report.ending)
-                mlflow.log_params({key: str(value)[:LONGEST] for key, value in report.parameters.items()})
+                mlflow.log_params(self._told(report.parameters))
                 mlflow.log_metrics(_flat(report.measures) | {key: float(v) for key, v in report.figures.items()})
                 for name, curve in report.curves.items():
                     for step, value in curve:
                         mlflow.log_metric(name, value, step=step)
-                for file in (*files, *report.files):
+                for file in files:
                     mlflow.log_artifact(str(file))
                 for candidate in report.candidates:
-                    self._log_candidate(run.info.experiment_id, candidate)
+                    self._log_candidate(run.info.experiment_id, run_id, candidate)
                 if report.ending == "interrupted":
                     mlflow.end_run("KILLED")
+                if report.ending == "interrupted" or not self.keeps_texts:
                     return
                 name = _registered(state.step, state.model)
                 if report.prompt is not None:
@@ -103,8 +109,8 @@ class CompileStore(TrackingStore):
 
         with explained(self.uri):
             place = self._experiment(f"{PREFIX}-{experiment}")
-            with mlflow.start_run(experiment_id=place, run_name=name):
-                mlflow.log_params(dict(parameters))
+            with mlflow.start_run(run_id=self._begin(place, name, {})):
+                mlflow.log_params(self._told(parameters))
                 mlflow.log_metrics(_flat(measures))
 
     def experiments(self) -> list[Experiment]:
@@ -151,16 +157,25 @@ class CompileStore(TrackingStore):
     def _unregistered(self, run_id: str) -> str:
         """Return why a run has no registered state."""
         for each in self.experiments():
-            if each.run_id == run_id and not each.finished:
+            if each.run_id == run_id and each.finished:
+                return f"the state of {run_id} was not sent to the store: compile it again with --track-texts."
+            if each.run_id == run_id:
                 told = f": {each.error}" if each.error else ""
                 return f"{run_id} did not finish ({each.status.lower()}{told}); only a whole compile can be promoted."
         return f"{run_id}: no compile of that id; groundset experiments lists them."
 
-    def _log_candidate(self, experiment: str, candidate: Mapping[str, Any]) -> None:
+    def _log_candidate(self, experiment: str, parent: str, candidate: Mapping[str, Any]) -> None:
         import mlflow
+        from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
-        with mlflow.start_run(experiment_id=experiment, nested=True, run_name=f"candidate {candidate['number']}"):
-            mlflow.log_params({key: str(value)[:LONGEST] for key, value in candidate.items() if key != "dev"})
+        told = {
+            key: value
+            for key, value in candidate.items()
+            if key != "dev" and (self.keeps_texts or isinstance(value, int | float))
+        }
+        run_id = self._begin(experiment, f"candidate {candidate['number']}", {MLFLOW_PARENT_RUN_ID: parent})
+        with mlflow.start_run(run_id=run_id, nested=True):
+            mlflow.log_params(self._told(told))
             if candidate.get("dev") is not None:
                 mlflow.log_metric("dev", candidate["dev"])
 

@@ -9,11 +9,11 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
-from groundset.tracking.place import tracking_place
+from groundset.tracking.place import store_host, tracking_place, without_secrets
 from programs.critics.states import folder_of, parse_state
 from programs.errors import TrackingError
 
@@ -27,6 +27,8 @@ _PATIENCE = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
+# A path at the beginning of a value, or after a colon.
+_PATH = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:)?(?:~[^/\\]*|\.{1,2})?[/\\].*", re.DOTALL)
 
 
 class TrackingStore:
@@ -34,13 +36,20 @@ class TrackingStore:
 
     Works by a client of its own: a notebook keeps the store and the active run that it has.
 
+    Attributes:
+        host: who keeps it, None if it lies in files of this machine. Another one is never told who the user is and
+            where files lie.
+        keeps_texts: whether it gets texts of documents, labels and samples: always here, elsewhere if that was asked.
+
     Raises:
         TrackingError: it cannot be opened, or what was asked of it failed.
     """
 
-    def __init__(self, uri: str, artifacts: Path | None = None) -> None:
+    def __init__(self, uri: str, artifacts: Path | None = None, *, texts: bool = False) -> None:
         """Open the store at a tracking URI; ``artifacts`` is where a local one keeps its files."""
         self.uri = uri
+        self.host = store_host(uri)
+        self.keeps_texts = texts or self.host is None
         self._artifacts = artifacts
         with explained(uri):
             import mlflow
@@ -48,53 +57,80 @@ class TrackingStore:
             self._client = mlflow.MlflowClient(uri, uri)
 
     @classmethod
-    def open(cls, *, create: bool = True) -> Self:
-        """Open the store that :func:`groundset.tracking.place.tracking_place` names.
+    def open(cls, *, create: bool = True, texts: bool = False) -> Self:
+        """Open the store that :func:`groundset.tracking.place.tracking_place` names; ``texts`` may go to any.
 
         Raises:
-            InputError: the folder cannot be made; without ``create``, there is no store yet.
+            InputError: it has no address, its folder cannot be made; without ``create``, there is no store yet.
             TrackingError: the store cannot be opened.
         """
         for name, value in _PATIENCE.items():
             os.environ.setdefault(name, value)
-        return cls(*tracking_place(create=create))
+        return cls(*tracking_place(create=create), texts=texts)
 
     def log_run(
         self, name: str, key: str, parameters: Mapping[str, Any], metrics: Mapping[str, float], samples: Path
     ) -> str:
-        """Log a generated dataset, unless one with the same key was logged before, and return the run's id."""
-        import mlflow
-        import pandas as pd
-        from mlflow.data.code_dataset_source import CodeDatasetSource
-        from mlflow.entities import DatasetInput, InputTag, Metric, Param
-        from mlflow.tracking.context.registry import resolve_tags
-        from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
+        """Log a generated dataset, unless one with the same key was logged before, and return the run's id.
+
+        Its samples are logged if the store keeps texts, those of a run that was logged before too.
+        """
+        from mlflow.entities import Metric, Param
 
         with explained(self.uri):
             experiment = self._experiment(f"{PREFIX}-generate")
             digest = hashlib.sha256(key.encode()).hexdigest()
             known = self._client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
             if known:
-                return str(known[0].info.run_id)
-            tags = resolve_tags({"key": digest})
-            run_id: str = self._client.create_run(experiment, tags=tags, run_name=name).info.run_id
+                run_id = str(known[0].info.run_id)
+                if not self.keeps_texts or self._client.list_artifacts(run_id):
+                    return run_id
+            else:
+                run_id = self._begin(experiment, name, {"key": digest})
             with self._ending(run_id):
-                now = int(time.time() * 1000)
-                self._client.log_batch(
-                    run_id,
-                    metrics=[Metric(key, value, now, 0) for key, value in metrics.items()],
-                    params=[Param(key, str(value)[:LONGEST]) for key, value in parameters.items()],
-                )
-                rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
-                columns = ("id", "question", "answer", "evolution", "language", "probability")
-                table = pd.DataFrame([{column: row[column] for column in columns} for row in rows], columns=columns)
-                if len(table):
-                    source = CodeDatasetSource({"groundset": "generate", "run": name})
-                    dataset = mlflow.data.from_pandas(table, source=source, name=name)
-                    context = InputTag(MLFLOW_DATASET_CONTEXT, "generated")
-                    self._client.log_inputs(run_id, [DatasetInput(dataset._to_mlflow_entity(), [context])])
-                self._client.log_artifact(run_id, str(samples))
+                if not known:
+                    now = int(time.time() * 1000)
+                    self._client.log_batch(
+                        run_id,
+                        metrics=[Metric(key, value, now, 0) for key, value in metrics.items()],
+                        params=[Param(key, value) for key, value in self._told(parameters).items()],
+                    )
+                if self.keeps_texts:
+                    self._log_samples(run_id, name, samples)
         return run_id
+
+    def _log_samples(self, run_id: str, name: str, samples: Path) -> None:
+        import mlflow
+        import pandas as pd
+        from mlflow.data.code_dataset_source import CodeDatasetSource
+        from mlflow.entities import DatasetInput, InputTag
+        from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
+
+        rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+        columns = ("id", "question", "answer", "evolution", "language", "probability")
+        table = pd.DataFrame([{column: row[column] for column in columns} for row in rows], columns=columns)
+        if len(table):
+            source = CodeDatasetSource({"groundset": "generate", "run": name})
+            dataset = mlflow.data.from_pandas(table, source=source, name=name)
+            context = InputTag(MLFLOW_DATASET_CONTEXT, "generated")
+            self._client.log_inputs(run_id, [DatasetInput(dataset._to_mlflow_entity(), [context])])
+        self._client.log_artifact(run_id, str(samples))
+
+    def _begin(self, experiment: str, name: str, tags: Mapping[str, str]) -> str:
+        """Begin a run and return its id, with what MLflow notes of user and program only where that stays here."""
+        from mlflow.tracking.context.registry import resolve_tags
+
+        noted = dict(tags) if self.host else resolve_tags(tags)
+        return str(self._client.create_run(experiment, tags=noted, run_name=name).info.run_id)
+
+    def _told(self, parameters: Mapping[str, Any]) -> dict[str, str]:
+        """Return parameters as texts; a path is only its last name unless it stays here."""
+        told = {name: str(value) for name, value in parameters.items()}
+        if self.host:
+            told = {
+                name: _PATH.sub(lambda path: PureWindowsPath(path.group()).name, value) for name, value in told.items()
+            }
+        return {name: value[:LONGEST] for name, value in told.items()}
 
     def champion_files(self, folder: Path) -> list[Path]:
         """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them.
@@ -172,8 +208,3 @@ def explained(uri: str) -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-
-
-def without_secrets(text: str) -> str:
-    """Return a text whose addresses do not tell users and passwords."""
-    return re.sub(r"(?<=://)[^/@\s]+@", "", text)

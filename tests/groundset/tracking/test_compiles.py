@@ -1,6 +1,7 @@
 """Compiles in a real MLflow store: in a file, and on a tracking server over HTTP."""
 
 import dataclasses
+import getpass
 import json
 import os
 import socket
@@ -19,9 +20,11 @@ from compile_reports import log, report
 
 from groundset.tracking.compiles import CompileStore
 from groundset.tracking.experiments import best_of
+from groundset.tracking.place import store_host
+from groundset.tracking.runs import log_generation
 from optimizers.measures import Interval
 from programs.critics.states import CompiledState
-from programs.errors import PromotionError, StateError, TrackingError
+from programs.errors import InputError, PromotionError, StateError, TrackingError
 
 
 @pytest.fixture
@@ -94,7 +97,163 @@ def test_a_champion_is_never_written_outside_of_its_folder(
 
 
 def test_a_tracking_server_over_http_does_the_same(server: str, tmp_path: Path) -> None:
-    check_a_whole_life(CompileStore(server), tmp_path / "states")
+    check_a_whole_life(CompileStore(server, texts=True), tmp_path / "states")
+    kept = {path.name for path in (tmp_path / "kept").rglob("*") if path.is_file()}
+    assert "state.json" in kept
+    plain = CompileStore(server)
+    run_id = log(plain, dataclasses.replace(report(0.3, 0.9, 0.9), parameters={"embedder": str(tmp_path)}))
+    assert {path.name for path in (tmp_path / "kept").rglob("*") if path.is_file()} == kept
+    tags = mlflow.MlflowClient(server).get_run(run_id).data.tags
+    assert set(tags) == {"step", "model", "optimizer", "ending", "mlflow.runName"}
+
+
+@pytest.fixture
+def elsewhere(store: CompileStore) -> CompileStore:
+    """The same store as if another machine kept it."""
+    store.host, store.keeps_texts = "mlflow.example", False
+    return store
+
+
+def all_told(store: CompileStore) -> str:
+    """Return everything that a store was told of its runs and prompts, and the names of files that it got."""
+    client = mlflow.MlflowClient(store.uri)
+    found = [*client.search_registered_models(), *mlflow.genai.search_prompts()]
+    for experiment in client.search_experiments():
+        for run in client.search_runs([experiment.experiment_id]):
+            files = [file.path for file in client.list_artifacts(run.info.run_id)]
+            found.append((run.data.to_dictionary(), run.info.user_id, run.inputs.to_dictionary(), files))
+    return repr(found)
+
+
+def test_another_machine_gets_the_figures_of_a_compile_and_no_texts(elsewhere: CompileStore, tmp_path: Path) -> None:
+    made = dataclasses.replace(
+        report(0.3, 0.6, 0.6, critic=True),
+        parameters={"embedder": str(tmp_path / "mine"), "labels.x": "ab"},
+        candidates=[{"number": 1, "dev": 0.6, "demos": 6, "instructions": "SECRET instructions"}],
+    )
+    run_id = log(elsewhere, dataclasses.replace(made, prompt="SECRET prompt"))
+    run = mlflow.MlflowClient(elsewhere.uri).get_run(run_id)
+    assert run.data.params == {"seed": "0", "embedder": "mine", "labels.x": "ab"}
+    assert run.data.metrics["after_dev"] == pytest.approx(0.6)
+    [entry] = elsewhere.experiments()
+    assert (entry.finished, entry.after["dev"]) == (True, pytest.approx(0.6))
+    told = all_told(elsewhere)
+    for secret in ("SECRET", str(tmp_path), getpass.getuser(), "state.json", "predictions", sys.argv[0]):
+        assert secret not in told
+    with pytest.raises(PromotionError, match=r"was not sent to the store: compile it again with --track-texts\.$"):
+        elsewhere.promote(run_id)
+
+
+def test_another_machine_gets_only_the_kind_of_an_error(elsewhere: CompileStore) -> None:
+    run_id = elsewhere.start_compile("answer", "tiny", "labeled", {})
+    elsewhere.end_compile(run_id, RuntimeError("SECRET in /home/me"))
+    [entry] = elsewhere.experiments()
+    assert entry.error == "RuntimeError"
+
+
+def test_another_machine_gets_the_texts_that_were_asked_for_and_no_paths(
+    elsewhere: CompileStore, tmp_path: Path
+) -> None:
+    elsewhere.keeps_texts = True
+    log(elsewhere, dataclasses.replace(report(0.3, 0.6, 0.6), parameters={"embedder": str(tmp_path / "mine")}))
+    told = all_told(elsewhere)
+    assert "state.json" in told
+    for secret in (str(tmp_path), getpass.getuser(), sys.argv[0]):
+        assert secret not in told
+
+
+def test_a_store_on_this_machine_gets_everything(store: CompileStore) -> None:
+    log(store, report(0.3, 0.6, 0.6))
+    assert "state.json" in all_told(store)
+
+
+SAMPLE = {
+    "id": "a", "question": "SECRET?", "answer": "I", "evolution": "simple", "language": "en", "probability": 0.5,
+}  # fmt: skip
+
+
+def make_record(folder: Path) -> Path:
+    """Return the record of a run as another machine may not see it."""
+    (folder / "samples.jsonl").write_text(json.dumps(SAMPLE) + "\n", encoding="utf-8")
+    names = (
+        "accepted", "asked", "attempts", "calls", "prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds",
+        "chunks", "documents",
+    )  # fmt: skip
+    home = "/home/maria smith"
+    configuration = {
+        "documents": [f"{home}/contracts"],
+        "chunks": f"{home}/chunks.jsonl",
+        "lm": "openai/tiny@http://10.0.0.7:8000/v1",
+        "embedder": f"{home}/embedder",
+        "compiled": "~maria/compiled",
+        "parser": "C:\\Users\\maria\\parser",
+        "vector_store": f"qdrant:{home}/vectors",
+        "recipe": "evolved",
+        "size": 3,
+    }
+    told = {
+        "configuration": configuration,
+        "compiled": {},
+        "models": {"lm": {"name": "openai/tiny@server", "sha256": None}},
+        "critic": "judge",
+        "versions": {},
+        "counts": {},
+        "identity": "abc",
+        **dict.fromkeys(names, 1),
+    }
+    (folder / "run.json").write_text(json.dumps(told))
+    return folder / "run.json"
+
+
+def test_another_machine_gets_the_figures_of_a_run(elsewhere: CompileStore, tmp_path: Path) -> None:
+    record = make_record(tmp_path)
+    run_id = log_generation(record, elsewhere)
+    client = mlflow.MlflowClient(elsewhere.uri)
+    params = client.get_run(run_id).data.params
+    assert params.items() >= {
+        "lm": "openai/tiny@server", "embedder": "embedder", "compiled": "compiled", "parser": "parser",
+        "vector_store": "qdrant:vectors", "recipe": "evolved", "size": "3",
+    }.items()  # fmt: skip
+    assert client.get_run(run_id).data.metrics["accepted"] == 1.0
+    told = all_told(elsewhere)
+    for secret in ("SECRET", "maria", "contracts", "10.0.0.7", "samples", getpass.getuser(), sys.argv[0]):
+        assert secret not in told
+    assert log_generation(record, elsewhere) == run_id
+    elsewhere.keeps_texts = True
+    assert log_generation(record, elsewhere) == run_id, "the samples are added to what was logged before"
+    assert [file.path for file in client.list_artifacts(run_id)] == ["samples.jsonl"]
+    assert "maria" not in all_told(elsewhere)
+
+
+def test_a_store_on_this_machine_gets_the_samples_of_a_run(store: CompileStore, tmp_path: Path) -> None:
+    run_id = log_generation(make_record(tmp_path), store)
+    client = mlflow.MlflowClient(store.uri)
+    assert [file.path for file in client.list_artifacts(run_id)] == ["samples.jsonl"]
+    assert "contracts" in client.get_run(run_id).data.params["documents"]
+    assert client.get_run(run_id).data.tags["mlflow.user"] == getpass.getuser()
+
+
+@pytest.mark.parametrize(
+    ("uri", "host"),
+    [
+        ("sqlite:////home/me/mlflow.db", None),
+        ("sqlite+pysqlite:///mlflow.db", None),
+        ("file:///home/me/mlruns", None),
+        ("file://share.example/mlruns", "share.example"),
+        ("http://127.0.0.1:5000", "127.0.0.1:5000"),
+        ("https://me:secret@mlflow.example/x", "mlflow.example"),
+        ("postgresql://me:secret@db/x", "db"),
+        ("databricks", "databricks"),
+    ],
+)
+def test_a_store_is_here_only_in_files(uri: str, host: str | None) -> None:
+    assert store_host(uri) == host
+
+
+def test_an_address_of_a_store_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@[::1")
+    with pytest.raises(InputError, match=r"^MLFLOW_TRACKING_URI: http://\[::1 is no address"):
+        CompileStore.open()
 
 
 def test_figures_alone_are_a_run_without_a_state(store: CompileStore) -> None:

@@ -107,6 +107,9 @@ def egress(
 
     notes = tmp_path_factory.mktemp("egress") / "hosts"
     notes.touch()
+    for name in ("http_proxy", "https_proxy", "all_proxy"):  # behind one, nothing else would be looked up
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(egress_guard.__file__).parent), *sys.path]))
     monkeypatch.setenv(egress_guard.VARIABLE, str(notes))
     egress_guard.install()

@@ -193,7 +193,7 @@ def explained(uri: str) -> Iterator[None]:
         TrackingError: the line.
     """
     from mlflow.exceptions import MlflowException
-    from requests.exceptions import RequestException
+    from requests.exceptions import ConnectionError, RequestException, Timeout
     from sqlalchemy.exc import SQLAlchemyError
 
     loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]  # the creation of tables is no news
@@ -203,6 +203,9 @@ def explained(uri: str) -> Iterator[None]:
     try:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
+        if isinstance(error, ConnectionError | Timeout) or isinstance(error.__context__, ConnectionError | Timeout):
+            told = f"the tracking store {uri} does not answer: is it running, and is the address right?"
+            raise TrackingError(without_secrets(told)) from error
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise TrackingError(without_secrets(f"the tracking store {uri} failed: {first[:LONGEST]}")) from error
     finally:

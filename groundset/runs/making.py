@@ -16,7 +16,7 @@ _FINISHED = ("complete", "short")
 class MadeRun(NamedTuple):
     """A run and what became of tracking it.
 
-    ``tracked`` is its id, ``untracked`` why there is none, ``kept_from`` who keeps the store and did not get the samples.
+    ``tracked`` is its id, ``untracked`` why there is none, ``kept_from`` who keeps the store without the samples.
     """
 
     result: RunResult

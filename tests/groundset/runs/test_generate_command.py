@@ -1,16 +1,19 @@
 """`groundset generate` from its options to its exit status."""
 
+import functools
 import json
 import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from scripted_run import scripted_generation, write_documents
+from scripted_run import CRITICS, Encoder, scripted_generation, scripted_recipe, write_documents
 
 from groundset import cli
 from groundset.models import OpenAISpec, servers
 from groundset.runs import generation
+from groundset.runs.generation import run_generation
+from groundset.runs.models import Openers
 from groundset.runs.store import RunStore
 
 
@@ -151,7 +154,7 @@ def test_a_server_that_does_not_answer_is_one_line_and_leaves_nothing(capsys, do
 def ask_server(run, docs, tmp_path, monkeypatch, serving):
     """Return what runs the command with a real server; only embedder, critics and program are scripted."""
     scripted = functools.partial(
-        generation.run_generation.func,
+        run_generation,
         openers=Openers(None, Encoder, lambda spec, **parts: CRITICS),
         recipe=scripted_recipe(),
     )

@@ -151,8 +151,9 @@ def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None
     from dspy.lm15 import Config, Message, Request
     from dspy.utils import exceptions
 
-    # DSPy would warn that a token is not much.
-    logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
+    log = logging.getLogger("dspy.clients.lm")
+    level = log.level
+    log.setLevel(logging.ERROR)  # DSPy would warn that a token is not much
     lm = dspy.LM(cache=False, num_retries=0, timeout=_TOKEN_SECONDS, **connection(spec))
     try:
         with dspy.context(disable_history=True):
@@ -167,6 +168,7 @@ def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None
             return _not_served(spec, served, told=True)  # else the model is there, and wants another kind of request
         return why_failed(spec, error, served)
     finally:
+        log.setLevel(level)
         lm.close()
     # DSPy makes an empty answer of whatever is JSON; a thinking model may have said nothing yet.
     said = answer.message.text or answer.usage.output_tokens or any(answer.provider_data.get("choices") or ())

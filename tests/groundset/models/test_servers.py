@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import socket
 import threading
@@ -116,6 +117,7 @@ def test_a_listed_model_is_asked_for_one_token_and_only_once(serve: Serve, name:
     check(server.server_port)
     check(server.server_port)
     assert server.seen == [(MODELS, "Bearer none"), (CHAT, "Bearer none")]
+    assert logging.getLogger("dspy.clients.lm").level == logging.NOTSET, "as it was"
 
 
 def test_a_wrong_key_is_found_where_everybody_is_told_the_models(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

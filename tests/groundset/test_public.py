@@ -14,7 +14,8 @@ HEAVY = ("dspy", "torch", "transformers", "mlflow", "pandas", "numpy", "pydantic
 
 def test_exported_members() -> None:
     expected = [
-        "ChecksumError", "Chunk", "Chunks", "DamagedRunError", "DemoError", "Document", "DocumentError", "DownloadError", "EngineError",
+        "ChecksumError", "Chunk", "Chunks", "DamagedRunError", "DemoError", "Document", "DocumentError",
+        "DownloadError", "EngineError",
         "GroundsetError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError", "PromiseError",
         "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",
         "TrackingError", "UnknownModelError", "UnreachableModelError", "__version__", "chunk", "generate", "judge",

@@ -79,9 +79,8 @@ def _fetch(entry: ModelEntry, files: tuple[ModelFile, ...], progress: PullProgre
             if left:
                 progress.note(f"{error} Trying the next source.")
     if not problems:
-        raise DownloadError(
-            f"{entry.name} has no source but the Hugging Face Hub; allow it with GROUNDSET_HUB=1, or fetch it once with `groundset models pull {entry.name} --hub`."
-        )
+        allow = f"GROUNDSET_HUB=1, or fetch it once with `groundset models pull {entry.name} --hub`"
+        raise DownloadError(f"{entry.name} has no source but the Hugging Face Hub; allow it with {allow}.")
     kind = ChecksumError if any(isinstance(p, ChecksumError) for p in problems) else DownloadError
     raise kind(f"{entry.name} cannot be pulled. " + " ".join(str(problem) for problem in problems))
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import logging
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from groundset.models.specs import (
     parse_spec,
     receiver,
 )
+from groundset.printing import say
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.control_tokens import ControlTokens
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
@@ -152,11 +152,7 @@ def open_lm(
     to = receiver(parsed)
     for line in (withheld(parsed), f"Texts go to {to}." if to else None):
         if line:
-            (tell or _tell)(line)
+            (tell or partial(say, err=True))(line)
     return LanguageModel(
         RemoteEngine(parsed), model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal
     )
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"{line}\n")

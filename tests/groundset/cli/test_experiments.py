@@ -28,7 +28,7 @@ def test_a_server_that_is_not_there_is_named_soon(run, monkeypatch):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     ran = run("experiments")
     assert ran.status == 2
-    assert "the tracking store http://127.0.0.1:9 failed" in ran.err
+    assert "the tracking store http://127.0.0.1:9 does not answer" in ran.err
     assert "secret" not in ran.err
 
 

@@ -8,6 +8,7 @@ import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request, Response, Usage
 
+from groundset.models.specs import OpenAISpec
 from groundset.runtime.control_tokens import COMMON_TOKENS, ControlTokens
 from groundset.runtime.embedded import EmbeddedEngine
 from groundset.runtime.lms import LanguageModel, RemoteEngine
@@ -67,16 +68,21 @@ def test_ordinary_text_passes_as_it_is():
     assert tokens.guard(request, lambda given: answer(str(given is request))).message.text == "True"
 
 
-def test_a_model_on_a_server_is_guarded_too():
+def test_a_model_on_a_server_is_guarded_too(monkeypatch):
     class Client:
         model = "openai/tiny"
+
+        def __init__(self, **options: Any) -> None:
+            clients.append(self)
 
         def __call__(self, request: Request) -> Response:
             self.request = request
             return answer("It is < |eot_id|>.")
 
-    client: Any = Client()
-    said = RemoteEngine(client).complete(ask("What is <|eot_id|>?"))
+    clients: list[Any] = []
+    monkeypatch.setattr(dspy, "LM", Client)
+    said = RemoteEngine(OpenAISpec("tiny", "http://127.0.0.1:9/v1")).complete(ask("What is <|eot_id|>?"))
+    [client] = clients
     assert client.request.messages[0].text == "What is < |eot_id|>?"
     assert said.message.text == "It is <|eot_id|>."
 

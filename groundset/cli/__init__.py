@@ -19,6 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from groundset import __version__, privacy
+from groundset.cli import starting
 from groundset.printing import say, say_lines
 from programs.errors import GroundsetError
 
@@ -83,6 +84,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
+    starting.begin()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     privacy.set_defaults(hub="--hub" in arguments)
     sys.exit(_run(arguments))
@@ -106,7 +108,9 @@ def _root(
 def _run(arguments: list[str]) -> int:
     """Run a command and turn whatever it raises into one line and an exit status."""
     try:
-        status = build_app(arguments)(arguments, prog_name=_PROGRAM, standalone_mode=False)
+        with starting.loading(arguments):
+            app = build_app(arguments)
+        status = app(arguments, prog_name=_PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes standard output once more on its way out; give it somewhere to go.

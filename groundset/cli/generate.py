@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from groundset.cli import starting
 from groundset.cli.chunk import ChunkerChoice
 from groundset.printing import say
 
@@ -107,6 +108,7 @@ def generate(
     command goes on where a run was stopped, even if it was killed. Exit status: 0 all samples were made,
     3 fewer were possible, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
     """
+    started = starting.began()
     from groundset.runs.making import make_run
     from groundset.runs.stop import quit_hard
 
@@ -139,6 +141,7 @@ def generate(
         verbose=verbose,
         quiet=quiet,
         again=quit_hard,
+        started=started,
     )
     result = made.result
     if not quiet:

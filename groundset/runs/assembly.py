@@ -8,12 +8,14 @@ from groundset.corpus import draw_order
 from groundset.data_files import data_path
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
+from groundset.runs.clock import Clock
 from groundset.runs.config import RunConfig
 from groundset.runs.decide import Decider
+from groundset.runs.growth import asked_so_far
 from groundset.runs.models import Openers, RunModels
 from groundset.runs.preparation import Phases, embed_chunks, read_chunks, score_chunks
 from groundset.runs.run import Maker, RunEngine, Watcher
-from groundset.runs.schedule import Schedule
+from groundset.runs.schedule import Schedule, Stretch
 from groundset.runs.stop import Stop
 from groundset.runs.store import RunStore
 from programs.critics import MODEL_FREE, open_critics
@@ -39,6 +41,7 @@ def prepare_engine(
     openers: Openers,
     shown: Shown,
     stop: Stop,
+    clock: Clock,
 ) -> RunEngine:
     """Read the chunks of a run, and return the engine that goes on with it where the store has it.
 
@@ -46,8 +49,13 @@ def prepare_engine(
         RunStoppedError: somebody asked to stop; what was read is stored.
         GroundsetError: a model cannot be loaded, or the store cannot be written.
     """
-    read_chunks(store, models.parser, shown, stop.check)
-    embed_chunks(store, models.embedder.encode_corpus, shown, stop.check)
+
+    def check() -> None:
+        clock.tick()
+        stop.check()
+
+    read_chunks(store, models.parser, shown, check)
+    embed_chunks(store, models.embedder.encode_corpus, shown, check)
     chunks, vectors = store.chunks(), store.vectors()
     ids = [chunk.chunk_id for chunk in chunks]
     # All that embeds shares what is known of passages and questions.
@@ -74,16 +82,15 @@ def prepare_engine(
         selects=compiled.selects(encoder.encode),
     )
     if not asks_model:
-        score_chunks(store, Contexts(tools), shown, stop.check)
+        score_chunks(store, Contexts(tools), shown, check)
     contexts = store.contexts()
     ordered = [contexts[chunk.chunk_id] for chunk in draw_order(chunks, config.seed)]
     material = Material(ordered, index.near, models.languages)
-    size = config.size or recipe.size
-    agenda = recipe.agenda(material, config.options, size or 0)
-    size = size or max(1, len(agenda.keys))
+    stretches = _stretches(store, recipe, config, material)
+    _, agenda, shares = stretches[-1]
+    size = sum(shares.values())
     store.set_meta("asked", size)
     store.set_meta("agenda", dict(agenda.counts))
-    shares = recipe.shares(size, config.options)
     model = models.language_model
     taught = {
         step: LogprobCritic(model.lm, adapter) for step, adapter in compiled.adapters.items() if STEPS[step].taught
@@ -92,11 +99,23 @@ def prepare_engine(
     program = recipe.program(tools, config.options)
     engine = RunEngine(
         store,
-        Schedule(agenda, shares, config.seed),
+        Schedule(stretches, config.seed),
         Decider(shares, recipe.limits(size, config.options), encoder.encode),
         Maker(program, model.lm, model.adapter),
         shown,
         stop,
+        clock,
     )
     engine.restore()
     return engine
+
+
+def _stretches(store: RunStore, recipe: Recipe, config: RunConfig, material: Material) -> list[Stretch]:
+    """Return what the run was asked for, as plans are made of it, the earliest first."""
+    stretches = []
+    for asked in asked_so_far(store, recipe):
+        options = config.options.model_copy(update=asked.options)
+        agenda = recipe.agenda(material, options, asked.size or 0)
+        size = asked.size or max(1, len(agenda.keys))
+        stretches.append(Stretch(asked.first, agenda, recipe.shares(size, options)))
+    return stretches

@@ -1,18 +1,21 @@
 """From a configuration to the samples in a run folder: everything checked and loaded, then the run."""
 
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.compiled import Compiled, Users, load_compiled
-from groundset.corpus import Corpus, build_corpus
+from groundset.corpus import Corpus, build_corpus, find_documents
 from groundset.runs.assembly import prepare_engine
+from groundset.runs.clock import Clock
 from groundset.runs.config import RunConfig
 from groundset.runs.folder import holds_run
+from groundset.runs.growth import asked_now, grow, grown, growth_record
 from groundset.runs.identity import Identity, ModelName, check_same, identity_digest, identity_of, with_models
 from groundset.runs.models import Openers, RunModels
-from groundset.runs.progress import Progress
+from groundset.runs.progress import Progress, Usage
 from groundset.runs.record import RunFiles, step_counts, write_files, write_record
 from groundset.runs.run import Ending
 from groundset.runs.stop import RunStoppedError, Stop, StoppableJournal, stopping_on_signals
@@ -43,14 +46,16 @@ def run_generation(
     progress: Progress | None = None,
     verbose: bool = False,
     again: Callable[[int], object] | None = None,
+    started: float | None = None,
     openers: Openers | None = None,
     recipe: Recipe | None = None,
 ) -> RunResult:
     """Begin the run in ``out``, or go on with it, until it ends.
 
     Nothing is written before everything has been checked. Weights are loaded last: what is read off the chunks ahead
-    has all cores for itself. ``again`` is what a second signal does (see
-    :func:`groundset.runs.stop.stopping_on_signals`). ``openers`` and ``recipe`` are for tests; by default
+    has all cores for itself. A run that was asked for less goes on with what it has. ``again`` is what a second signal
+    does (see :func:`groundset.runs.stop.stopping_on_signals`), ``started`` when the process began, by
+    ``time.monotonic``; now, if nobody says. ``openers`` and ``recipe`` are for tests; by default
     ``groundset.runtime.lms.open_lm``, ``groundset.retrieval.embedder.load_embedder``,
     ``programs.critics.opening.open_critics`` and the recipe that the configuration names.
 
@@ -58,41 +63,52 @@ def run_generation(
         InputError: the input, an option or the folder is wrong.
         GroundsetError: the run cannot go on; what was done is stored and the same call goes on from there.
     """
+    started = time.monotonic() if started is None else started
     progress = progress or Progress(quiet=True)
     openers = openers or Openers()
     recipe = recipe or config.row
     stop = Stop()
     journal = StoppableJournal(stop)
     _check_names(config)
-    identity = identity_of(config)
-    if openers.language_model is None:
-        identity = with_models(identity, lm=_name_lm(config.lm))
+    with progress.waiting("Checking the documents and the model"):
+        identity = identity_of(config)
+        if openers.language_model is None:
+            identity = with_models(identity, lm=_name_lm(config.lm))
     with ExitStack() as stack, progress:
-        store = stack.enter_context(RunStore.open(out)) if holds_run(out) else None
+        store, growth = stack.enter_context(RunStore.open(out)) if holds_run(out) else None, None
         if store is not None:
             check_same(store.meta("identity"), identity, out)
-            if sum(store.results.evolution_counts().values()) == store.meta("asked"):
-                return _end(store, "complete")
+            growth = grown(store, config, recipe, out)
+            if growth is None and (ended := _ending(store)) is not None:
+                progress.finished(out, store.results.count(), store.meta("asked"))
+                return _end(store, ended)
+            asked = store.meta("asked") if growth is None else growth[-1].size
+            progress.going_on(out, store.results.count(), asked, store.attempts.decided())
         models = RunModels(config, openers, stack, journal, tell=progress.note, verbose=verbose)
         compiled = load_compiled(config.compiled, Users(config.critic, models.embedder.sha256, *models.name))
         models.adapters = compiled.files
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
             corpus = _read_corpus(config, models.embedder, progress, verbose)
-            store = stack.enter_context(_create_store(config, out, corpus, compiled, identity))
+            store = stack.enter_context(_create_store(config, recipe, out, corpus, compiled, identity))
         else:
             check_same(store.meta("identity"), identity, out)
+            if growth is not None:
+                grow(store, config, growth)
+        clock = Clock(store, started)
+        clock.note()
         journal.attach(store.calls)
         write_record(store, "running")
         with stopping_on_signals(stop, progress.note, again):
             try:
-                engine = prepare_engine(config, recipe, store, models, compiled, openers, progress, stop)
+                engine = prepare_engine(config, recipe, store, models, compiled, openers, progress, stop, clock)
                 progress.start(
                     asked=store.meta("asked"),
-                    accepted=sum(store.results.evolution_counts().values()),
+                    accepted=store.results.count(),
                     attempts=store.attempts.decided(),
                     counts=step_counts(store),
-                    usage=models.language_model.usage,
+                    usage=_all_usage(store, models.language_model.usage),
+                    elapsed=clock.elapsed,
                 )
                 ending = engine.run(config.workers)
                 has_ended = engine.has_ended
@@ -103,9 +119,12 @@ def run_generation(
             except GroundsetError as error:
                 # A full disk may be what stopped it; the database is valid all the same.
                 with suppress(RunError):
+                    clock.note()
                     write_files(store, "failed", str(error))
                 progress.failed()
                 raise
+        clock.note()
+        store.set_meta("ending", ending)
         result = _end(store, ending)
         return result._replace(signal=stop.signal if ending == "interrupted" else None, has_ended=has_ended)
 
@@ -128,18 +147,40 @@ def _name_lm(spec: str) -> ModelName:
 
 def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: bool) -> Corpus:
     tokenizer = embedder.tokenizer.backend_tokenizer if config.chunker == "token" else None
-    corpus = build_corpus(
-        config.sources,
-        config.corpus_options(),
-        embed=embedder.encode_corpus,
-        tokenizer=tokenizer,
-        on_file=progress.reading if verbose else None,
-    )
+    with progress.phase("Reading documents", len(find_documents(config.sources).files)) as advance:
+
+        def on_file(path: str) -> None:
+            if verbose:
+                progress.reading(path)
+            advance(1)
+
+        corpus = build_corpus(
+            config.sources,
+            config.corpus_options(),
+            embed=embedder.encode_corpus,
+            tokenizer=tokenizer,
+            on_file=on_file,
+        )
     progress.read(corpus, every_file=verbose)
     return corpus
 
 
-def _create_store(config: RunConfig, out: Path, corpus: Corpus, compiled: Compiled, identity: Identity) -> RunStore:
+def _all_usage(store: RunStore, usage: Usage) -> Usage:
+    """Return what tells the calls and tokens of all processes that worked on a run."""
+    earlier = store.calls.totals()._asdict()
+    return lambda: {name: earlier[name] + count for name, count in usage().items() if name in earlier}
+
+
+def _ending(store: RunStore) -> Ending | None:
+    """Return how a run ended for good, None if there is something left to do."""
+    if store.results.count() == store.meta("asked"):
+        return "complete"
+    return "short" if store.meta("ending") == "short" else None
+
+
+def _create_store(
+    config: RunConfig, recipe: Recipe, out: Path, corpus: Corpus, compiled: Compiled, identity: Identity
+) -> RunStore:
     return RunStore.create(
         out,
         documents=corpus.documents,
@@ -149,6 +190,7 @@ def _create_store(config: RunConfig, out: Path, corpus: Corpus, compiled: Compil
             "digest": identity_digest(identity),
             "configuration": config.anchored().told(),
             "asked": config.size,
+            "growth": growth_record([asked_now(config, recipe)]),
             "models": {
                 **{name: identity[name] for name in ("lm", "embedder", "parser")},
                 "critic": {"name": config.critic, "compiled": compiled.fitted},

@@ -23,6 +23,7 @@ _NOT_PLAIN = {
     "lm", "embedder", "parser", "compiled",  # by what they turn out to be
     "chunk_size", "min_length", "options",  # by what they come to
     "workers", "vector_store",  # whatever they are, the results are the same
+    "size",  # a run may be asked for more on its way, see groundset.runs.growth
 }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ def make_run(
     verbose: bool = False,
     quiet: bool = False,
     again: Callable[[int], object] | None = None,
+    started: float | None = None,
 ) -> MadeRun:
     """Begin the run in ``out``, or go on with it, and log it once it has finished.
 
@@ -47,6 +48,7 @@ def make_run(
         verbose: name every file; let the runtime's log through.
         quiet: show no progress.
         again: what a second signal does; see :func:`groundset.runs.stop.stopping_on_signals`.
+        started: when that began which waits for the run, by ``time.monotonic``; now, if nobody says.
 
     Raises:
         InputError: the input, an option or the folder is wrong.
@@ -54,7 +56,7 @@ def make_run(
     """
     asked = make_config(given, config)
     progress = Progress(quiet=quiet)
-    result = generation.run_generation(asked, out, progress=progress, verbose=verbose, again=again)
+    result = generation.run_generation(asked, out, progress=progress, verbose=verbose, again=again, started=started)
     if not track or result.ending not in _FINISHED:
         return MadeRun(result)
     from groundset.tracking.runs import log_generation

@@ -52,21 +52,22 @@ class RunModels:
         tell: Callable[[str], object],
         verbose: bool,
     ) -> None:
-        """Open or verify the models that a configuration names; ``stack`` closes them.
-
-        ``tell`` is told who gets texts.
+        """Open or verify the models that a configuration names; ``stack`` closes them, ``tell`` is told of each and of who gets texts.
 
         Raises:
             ModelError: one cannot be found, fetched, verified or reached.
         """
         from groundset.retrieval.embedder import load_embedder
         from groundset.runtime.lms import open_lm
-        from groundset.runtime.parser import load_parser
+        from groundset.runtime.parser import NONE, load_parser
 
         spec = _spec_of(config) if openers.language_model is None else None
         if spec is not None:
             ensure_available(spec)  # before documents are read, which can take minutes
+        tell(f"Loading the embedding model {config.embedder}.")
         self.embedder: Any = (openers.embedder or load_embedder)(config.embedder)
+        if config.parser != NONE:
+            tell(f"Loading the parser {config.parser}.")
         self.parser = load_parser(config.parser)
         self._stack = stack
         self._opened: Any = None
@@ -74,6 +75,8 @@ class RunModels:
 
         def open_model() -> Any:
             opener = openers.language_model or open_lm
+            if isinstance(spec, LocalSpec):
+                tell(f"Loading the language model {config.lm}.")
             return opener(
                 spec or config.lm,
                 journal=journal,

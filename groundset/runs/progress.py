@@ -3,10 +3,11 @@
 import importlib.util
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -25,7 +26,10 @@ from programs.types import StepRecord
 
 LINE_EVERY_SECONDS = 10.0
 DRAW_EVERY_SECONDS = 0.5  # in a notebook
+PATIENCE_SECONDS = 0.8  # after which something that is usually done at once is told
 _NAMED_FILES = 20
+# How fast samples come changes on the way: the time left follows from the latest of them, once there are a few.
+_FEWEST_FOR_PACE, _MOST_FOR_PACE = 3, 12
 
 Usage = Callable[[], Mapping[str, float]]
 
@@ -44,22 +48,38 @@ class Progress:
         self._draws = (self._console.is_terminal or self._in_notebook) and not self._console.quiet
         self._live: Live | None = None
         self._guard = threading.Lock()
-        self._asked = self._accepted = self._attempts = self._accepted_before = 0
+        self._asked = self._accepted = self._attempts = 0
         self._tried: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
         self._usage: Usage = dict
-        self._started = self._shown = time.monotonic()
+        self._elapsed: Callable[[], float] = time.monotonic
+        self._times: deque[float] = deque(maxlen=_MOST_FOR_PACE + 1)  # of the start and of the latest samples
+        self._shown = time.monotonic()
 
     def start(
-        self, *, asked: int, accepted: int, attempts: int, counts: Mapping[str, Mapping[str, int]], usage: Usage
+        self,
+        *,
+        asked: int,
+        accepted: int,
+        attempts: int,
+        counts: Mapping[str, Mapping[str, int]],
+        usage: Usage,
+        elapsed: Callable[[], float],
     ) -> None:
-        """Begin to show a run that has got so far."""
-        self._asked, self._attempts = asked, attempts
-        self._accepted = self._accepted_before = accepted
+        """Begin to show a run that has got so far.
+
+        Args:
+            asked, accepted, attempts: samples that are wanted and there, and attempts that were decided.
+            counts: how often each step spoke and refused.
+            usage: tells the calls and tokens of the run.
+            elapsed: tells its seconds.
+        """
+        self._asked, self._accepted, self._attempts = asked, accepted, attempts
         for step, count in counts.items():
             self._tried[step], self._refused[step] = count["tried"], count["refused"]
-        self._usage = usage
-        self._started = self._shown = time.monotonic()
+        self._usage, self._elapsed = usage, elapsed
+        self._shown = time.monotonic()
+        self._times.append(self._shown)
         if self._draws:
             self._live = Live(
                 get_renderable=self._render,
@@ -74,6 +94,27 @@ class Progress:
     def note(self, message: str) -> None:
         """Say one line."""
         tell(self._console, message)
+
+    @contextmanager
+    def waiting(self, doing: str) -> Iterator[None]:
+        """Say what is done in the block, if that takes long enough for somebody to wonder."""
+        timer = threading.Timer(PATIENCE_SECONDS, self.note, [f"{doing}."])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def going_on(self, folder: Path, accepted: int, asked: int | None, attempts: int) -> None:
+        """Say that a run goes on, and what it has; ``asked`` is None where the chunks will say."""
+        have = f"{accepted} samples" if asked is None else f"{accepted} of {asked} samples"
+        self.note(f"Going on with {folder}: {have}, {attempts} attempts are there.")
+
+    def finished(self, folder: Path, accepted: int, asked: int) -> None:
+        """Say that a run has ended before."""
+        more = "; a larger --size adds to it" if accepted >= asked else ""
+        self.note(f"The run in {folder} is finished: {accepted} of {asked} samples are there{more}.")
 
     def reading(self, path: str) -> None:
         """Say which file is read."""
@@ -132,7 +173,9 @@ class Progress:
         """Count what was decided on an attempt."""
         with self._guard:
             self._attempts += 1
-            self._accepted += settlement.sample is not None
+            if settlement.sample is not None:
+                self._accepted += 1
+                self._times.append(time.monotonic())
             self._refused.update(reject.step for reject in settlement.rejects)
 
     def tick(self) -> None:
@@ -164,16 +207,16 @@ class Progress:
 
     def _spent(self) -> str:
         usage = self._usage()
-        elapsed = time.monotonic() - self._started
         parts = [
             f"{usage.get('calls', 0):,.0f} calls",
             f"{usage.get('prompt_tokens', 0):,.0f} tokens read ({usage.get('evaluated_tokens', 0):,.0f} evaluated)",
             f"{usage.get('completion_tokens', 0):,.0f} written",
-            f"{duration(elapsed)} elapsed",
+            f"{duration(self._elapsed())} elapsed",
         ]
-        done = self._accepted - self._accepted_before
-        if done:
-            parts.append(f"about {duration(elapsed / done * (self._asked - self._accepted))} left")
+        done = len(self._times) - 1
+        if done >= _FEWEST_FOR_PACE:
+            left = (time.monotonic() - self._times[0]) / done * (self._asked - self._accepted)
+            parts.append(f"about {roughly(left)} left")
         return ", ".join(parts)
 
     def _render(self) -> RenderableType:
@@ -187,6 +230,11 @@ class Progress:
                 steps.add_row(Text(printable(step)), f"{tried or ''}", f"{refused or ''}", kept)
             bar = ProgressBar(total=max(1, self._asked), completed=self._accepted, width=40)
             return Group(self._state(), bar, steps, self._spent())
+
+
+def roughly(seconds: float) -> str:
+    """Return an estimate of a time no more exactly than it is known: tens of seconds, minutes, then hours as well."""
+    return duration(round(seconds, -1)) if seconds < 55 else duration(60 * round(seconds / 60)).removesuffix(" 00 s")
 
 
 def duration(seconds: float) -> str:

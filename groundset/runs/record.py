@@ -82,6 +82,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "accepted": sum(evolutions.values()),
         "evolutions": evolutions,
         "attempts": store.attempts.decided(),
+        "growth": store.meta("growth"),
         "alternatives": store.results.alternative_counts(),
         "counts": step_counts(store),
         "calls": calls.calls,

@@ -1,7 +1,6 @@
 """The run engine: attempts in threads, decisions strictly in the order of attempts."""
 
 import itertools
-import time
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 import dspy
 
+from groundset.runs.clock import Clock
 from groundset.runs.decide import Decider, Settlement
 from groundset.runs.failures import FAILURES_IN_A_ROW, endless_failures, failure_of, fatal_error, outcome_of
 from groundset.runs.schedule import Schedule
@@ -51,20 +51,6 @@ class Maker:
     adapter: Any
 
 
-class Clock:
-    """Stores how long this process has worked on the run."""
-
-    def __init__(self, store: RunStore) -> None:
-        """Start a session."""
-        self._store = store
-        self._session = store.begin_session()
-        self._started = time.monotonic()
-
-    def note(self) -> None:
-        """Store the time until now."""
-        self._store.spend(self._session, time.monotonic() - self._started)
-
-
 class RunEngine:
     """Makes attempts until enough samples are accepted, the chunks are used up or somebody asks to stop.
 
@@ -73,7 +59,14 @@ class RunEngine:
     """
 
     def __init__(
-        self, store: RunStore, schedule: Schedule, decider: Decider, maker: Maker, watcher: Watcher, stop: Stop
+        self,
+        store: RunStore,
+        schedule: Schedule,
+        decider: Decider,
+        maker: Maker,
+        watcher: Watcher,
+        stop: Stop,
+        clock: Clock,
     ) -> None:
         """Take up the run where the store has it."""
         self._store = store
@@ -84,7 +77,7 @@ class RunEngine:
         self._stop = stop
         self._running: dict[int, tuple[Attempt, Future[Outcome]]] = {}
         self._failures: list[type[BaseException]] = []
-        self._clock = Clock(store)
+        self._clock = clock
         self.has_ended = True
 
     def restore(self) -> None:
@@ -166,6 +159,7 @@ class RunEngine:
         if not self._running[self._schedule.decided][1].done():
             pending = [future for _, future in self._running.values() if not future.done()]
             wait(pending, _TICK_SECONDS, FIRST_COMPLETED)
+        self._clock.tick()
         self._watcher.tick()
 
     def _decide(self) -> None:

@@ -1,13 +1,14 @@
 """What to try next: which contexts, in which round, for which evolution.
 
-The plan of an attempt is a pure function of the agenda, of the outcomes that were decided at least ``WINDOW`` attempts
-before it, and of the earlier outcomes of its own contexts. Up to ``WINDOW`` attempts may therefore run at the same
-time, and neither their number nor the order in which they finish, nor an interruption, changes what is tried.
+The plan of an attempt is a pure function of what is asked for, of the outcomes that were decided at least ``WINDOW``
+attempts before it, and of the earlier outcomes of its own contexts. Up to ``WINDOW`` attempts may therefore run at the
+same time, and neither their number nor the order in which they finish, nor an interruption, changes what is tried.
+What is asked for is an agenda with shares, and may change on the way, at the number of an attempt.
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from programs.recipes.base import Agenda, Past
@@ -28,6 +29,17 @@ class Verdict(NamedTuple):
     put_off: bool = False
 
 
+class Stretch(NamedTuple):
+    """What holds from an attempt on: its number, what can be asked, and how many samples of each evolution are wanted.
+
+    The plainest evolution comes first.
+    """
+
+    first: int
+    agenda: Agenda
+    shares: Mapping[str, int]
+
+
 class _Drawn(NamedTuple):
     number: int
     wanted: str
@@ -43,21 +55,18 @@ def attempt_seed(seed: int, key: str, round_: int) -> int:
 class Schedule:
     """Plans attempts one after the other, as far ahead as the decisions so far allow."""
 
-    def __init__(self, agenda: Agenda, shares: Mapping[str, int], seed: int, *, window: int = WINDOW) -> None:
-        """Start at the first key of the agenda.
+    def __init__(self, stretches: Sequence[Stretch], seed: int, *, window: int = WINDOW) -> None:
+        """Start at the first key of the first agenda.
 
         Args:
-            agenda: what can be asked.
-            shares: how many samples of each evolution are asked for, the plainest first.
+            stretches: what is asked for, in order; the first one begins with the first attempt.
             seed: of the run.
             window: how far attempts may run ahead of decisions.
         """
-        self._agenda = agenda
-        self._shares = shares
-        self._gives_way = shares.get("simple", 0) > 0
+        (_, self._agenda, self._shares), *self._later = stretches
         self._seed = seed
         self._window = window
-        self._place = 0
+        self._start = self._gone = 0
         self._planned = 0
         self._tried: Counter[str] = Counter()
         self._verdicts: list[Verdict] = []
@@ -77,26 +86,43 @@ class Schedule:
     @property
     def used_up(self) -> bool:
         """Say whether everything on the agenda has been drawn as often as it may be."""
-        return self._place >= len(self._agenda.keys) * self._agenda.rounds
+        return self._gone >= self._places
 
     def next(self) -> Attempt | None:
         """Return the next attempt, or None if a verdict is needed first or nothing is left to ask."""
+        while self._later and self._later[0].first <= self._planned:
+            self._go_on(self._later.pop(0))
         horizon = self._planned - self._window + 1
         if horizon > len(self._verdicts):
             return None
         while not self.used_up:
-            round_, index = divmod(self._place, len(self._agenda.keys))
+            round_, index = divmod((self._start + self._gone) % self._places, len(self._agenda.keys))
             key = self._agenda.keys[index]
             drawn = self._drawn.get(key, [])
             if drawn and drawn[-1].number >= len(self._verdicts):
                 return None
-            self._place += 1
+            self._gone += 1
             self._learn(horizon)
             past = [self._past(each) for each in drawn]
             offers = self._wanted(self._agenda.offers(key, round_, past), round_)
             if offers:
                 return self._plan(key, round_, offers, past)
         return None
+
+    @property
+    def _places(self) -> int:
+        return len(self._agenda.keys) * self._agenda.rounds
+
+    def _go_on(self, stretch: Stretch) -> None:
+        """Take up another agenda, and go through all of it.
+
+        Keys that were not drawn yet come first, if there are any; what the others were asked is known of their past.
+        """
+        self._start += self._gone
+        if self._start >= len(self._agenda.keys):
+            self._start = 0
+        self._gone = 0
+        self._agenda, self._shares = stretch.agenda, stretch.shares
 
     def _past(self, drawn: _Drawn) -> Past:
         verdict = self._verdicts[drawn.number]
@@ -112,7 +138,7 @@ class Schedule:
 
     def _wanted(self, offers: Mapping[str, tuple[Context, ...]], round_: int) -> Mapping[str, tuple[Context, ...]]:
         """Return the offers of which samples are still wanted; from the second round on a mix gives way to the size."""
-        if round_ and self._gives_way:
+        if round_ and self._shares.get("simple", 0):
             return offers
         return {kind: each for kind, each in offers.items() if self._accepted[kind] < self._shares.get(kind, 0)}
 

@@ -185,6 +185,13 @@ class RunStore:
             "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value, ensure_ascii=False))
         )
 
+    def replan(self, meta: Mapping[str, Any]) -> None:
+        """Store values, and forget the attempts that are not decided: from here on another plan holds."""
+        with self._database.transaction():
+            for name, value in meta.items():
+                self.set_meta(name, value)
+            self.attempts.forget_undecided()
+
     def documents(self) -> list[Document]:
         """Return the documents of the run."""
         statement = "SELECT record FROM documents ORDER BY position"

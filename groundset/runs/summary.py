@@ -21,6 +21,7 @@ def account(store: RunStore, reason: str | None) -> list[str]:
         f"Kept {accepted} of {asked} samples{f' ({kinds})' if kinds else ''} "
         f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
     ]
+    lines += _growth(store)
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
     return [*lines, *_expected(store, accepted), *_alternatives(store), _refused(store), _cost(store)]
@@ -53,11 +54,27 @@ def shortage(store: RunStore) -> str:
     agenda = ", ".join(f"{count} {name}" for name, count in store.meta("agenda").items())
     asked = "asked what is easy to ask" if easy else "asked about as often as they bear"
     mend = "More documents or a lower --size would help"
-    further = "; --ask all, in another folder, goes on to what is hard, where about one question in two is good"
+    further = "; --ask all, in the same folder, goes on to what is hard, where about one question in two is good"
     return (
         f"all chunks were {asked}, and {missing} samples are missing. There were {agenda}"
         f"{f'; refused most: {most}' if most else ''}. {mend}{further if easy else ''}."
     )
+
+
+def _growth(store: RunStore) -> list[str]:
+    """Return what a run that grew was asked for, in order."""
+    growth = store.meta("growth") or []
+    told, before = [], {}
+    for each in growth:
+        options = [f"--{name} {value}" for name, value in each.items() if name not in ("first", "size")]
+        size = "one sample for each chunk" if each["size"] is None else f"{each['size']} samples"
+        changed = [option for option in options if before and option not in before]
+        told.append(f"{size}{' with ' if changed else ''}{', '.join(changed)}")
+        before = options
+    if len(told) < 2:
+        return []
+    later = [f"for {text} from attempt {each['first'] + 1} on" for text, each in zip(told[1:], growth[1:], strict=True)]
+    return [f"The set grew: it was asked for {told[0]} at first, {', '.join(later)}."]
 
 
 def _expected(store: RunStore, accepted: int) -> list[str]:

@@ -102,6 +102,11 @@ class AttemptTable:
         )
         return next(found, None)
 
+    def forget_undecided(self) -> None:
+        """Forget the attempts without a verdict and what they said; their calls stay in the journal."""
+        self._database.execute("DELETE FROM steps WHERE attempt IN (SELECT number FROM attempts WHERE NOT decided)")
+        self._database.execute("DELETE FROM attempts WHERE NOT decided")
+
     def verdicts(self) -> Iterator[tuple[int, Verdict]]:
         """Yield the decided attempts in order."""
         yield from self._database.read(
@@ -180,6 +185,11 @@ class ResultTable:
             "INSERT INTO rejects (attempt, step, record) VALUES (?, ?, ?)",
             ((number, reject.step, reject.model_dump_json()) for reject in rejects),
         )
+
+    def count(self) -> int:
+        """Return how many samples were accepted."""
+        [(count,)] = self._database.execute("SELECT count(*) FROM samples")
+        return int(count)
 
     def samples(self) -> Iterator[Sample]:
         """Yield the accepted samples."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,13 +12,18 @@ from programs.types import Context, Focus, Hit, Program
 
 
 class Options(BaseModel):
-    """The options of one recipe; the description of a field is its help on the command line."""
+    """The options of one recipe; the description of a field is its help on the command line.
+
+    ``growing`` names options that a run may change on its way, each with its values in an order in which every one only
+    adds to those before it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    growing: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     def compared(self) -> dict[str, Any]:
-        """Return what two runs are compared by."""
-        return self.model_dump(mode="json")
+        """Return what two runs are compared by: whatever may not change on the way of one."""
+        return self.model_dump(mode="json", exclude=set(self.growing))
 
 
 @dataclass(frozen=True)
@@ -97,3 +102,8 @@ class Recipe:
     limits: Callable[[int, Any], Mapping[str, int]] = lambda size, options: {}
     size: int | None = 20
     min_length: int = 200
+
+    @property
+    def growing(self) -> Mapping[str, Sequence[Any]]:
+        """Return the options that a run may change on its way; see :class:`Options`."""
+        return self.options.growing

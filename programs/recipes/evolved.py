@@ -4,8 +4,8 @@ contexts → seed (question → judge ⇄ mend → round trip → answer) → ev
          → round trip → answer → draft, with the seed to fall back on
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import dspy
 from pydantic import BeforeValidator, Field, field_validator
@@ -27,6 +27,8 @@ from programs.types import Attempt, Focus, Observer, Outcome
 
 class EvolvedOptions(Options):
     """The options of ``evolved``."""
+
+    growing: ClassVar[Mapping[str, Sequence[str]]] = {"ask": ("easy", "all")}
 
     mix: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
         default={"simple": 50, "reasoning": 25, "conditional": 25},

@@ -4,7 +4,7 @@ contexts → seed (question → judge ⇄ mend → round trip → answer) → dr
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import dspy
 from pydantic import BeforeValidator, Field, field_validator
@@ -26,6 +26,8 @@ SIMPLE = "simple"
 
 class SingleOptions(Options):
     """The options of ``single``."""
+
+    growing: ClassVar[Mapping[str, Sequence[str]]] = {"ask": ("easy", "all")}
 
     ask: Literal["easy", "all"] = Field(
         default="easy",

@@ -24,7 +24,9 @@ def test_only_what_affects_results_counts(docs):
     first = identity_of(make_config({"documents": (docs,)}))
     assert first == identity_of(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
     assert first == identity_of(make_config({"documents": (docs,), "mix": "simple=2,reasoning=1,conditional=1"}))
-    for option, value in {"seed": 1, "size": 21, "mix": "simple=1", "max_rank": 0, "chunk_size": 999}.items():
+    for growing in ({"size": 21}, {"ask": "all"}):
+        assert first == identity_of(make_config({"documents": (docs,), **growing})), growing
+    for option, value in {"seed": 1, "mix": "simple=1", "max_rank": 0, "chunk_size": 999}.items():
         assert first != identity_of(make_config({"documents": (docs,), option: value})), option
 
 
@@ -61,11 +63,11 @@ def test_models_count_by_their_weights(tmp_path):
 
 def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
     first = identity_of(make_config({"documents": (docs,)}))
-    other = identity_of(make_config({"documents": (docs,), "seed": 4, "size": 8, "chunker": "word"}))
+    other = identity_of(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
     with pytest.raises(RunMismatchError) as caught:
         check_same(first, other, tmp_path)
     told = str(caught.value)
-    for piece in ("--seed was 0, is 4", "--size was None, is 8", "--chunker was recursive, is word"):
+    for piece in ("--seed was 0, is 4", "--chunker was recursive, is word"):
         assert piece in told
     assert "--mix" not in told
     assert caught.value.exit_code == 2
@@ -74,9 +76,9 @@ def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
 
 
 def test_every_option_counts_unless_it_is_known_not_to(docs):
-    known = {"chunks", "lm", "lm_file", "embedder", "parser", "compiled", "workers", "vector_store", "options"}
+    known = {"chunks", "lm", "lm_file", "embedder", "parser", "compiled", "workers", "vector_store", "options", "size"}
     config = make_config({"documents": (docs,)})
-    options = set(type(config.options).model_fields)
+    options = set(type(config.options).model_fields) - {"ask"}
     assert set(identity_of(config)) == set(RunConfig.model_fields) - known | {"program"} | options
 
 

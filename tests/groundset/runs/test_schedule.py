@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundset.runs.schedule import WINDOW, Schedule, Verdict, attempt_seed
+from groundset.runs.schedule import WINDOW, Schedule, Stretch, Verdict, attempt_seed
 from programs.recipes.base import Past
 from programs.types import Attempt, Chunk, Context
 
@@ -44,6 +44,10 @@ def test_seeds_differ_and_are_repeatable():
     assert attempt_seed(1, "a", 0) == attempt_seed(1, "a", 0)
 
 
+def planning(agenda: Offering, shares: Mapping[str, int]) -> Schedule:
+    return Schedule([Stretch(0, agenda, shares)], seed=0)
+
+
 def key_of(attempt: Attempt) -> str:
     return attempt.contexts[0].chunk.chunk_id
 
@@ -55,10 +59,20 @@ def verdict_on(attempt: Attempt, luck: int) -> Verdict:
     return Verdict(accepted, chance.random() < 0.2)
 
 
-def follow(keys: int, luck: int, ahead: int, patience: random.Random) -> list[Attempt]:
-    """Plan up to `ahead` attempts before their verdicts come, as the threads and their luck would have it."""
-    schedule = Schedule(Offering(keys), SHARES, seed=0)
+def follow(
+    keys: int, luck: int, ahead: int, patience: random.Random, stretches: Sequence[Stretch] = (), known: int = 0
+) -> list[Attempt]:
+    """Plan up to `ahead` attempts before their verdicts come, as the threads and their luck would have it.
+
+    ``known`` is the number of attempts that were decided by an earlier process.
+    """
+    schedule = Schedule(stretches, seed=0) if stretches else planning(Offering(keys), SHARES)
     attempts: list[Attempt] = []
+    for _ in range(known):
+        attempt = schedule.next()
+        assert attempt is not None
+        attempts.append(attempt)
+        schedule.decide(verdict_on(attempt, luck))
     while True:
         while len(attempts) - schedule.decided < ahead and (attempt := schedule.next()) is not None:
             attempts.append(attempt)
@@ -74,6 +88,31 @@ def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(keys, l
     assert follow(keys, luck, ahead, patience) == follow(keys, luck, 1, random.Random(0))
 
 
+@given(
+    keys=st.integers(1, 30), more=st.integers(0, 10), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW),
+    patience=st.randoms(), part=st.floats(0, 1),
+)  # fmt: skip
+def test_what_is_asked_for_later_changes_no_plan_before_and_is_planned_alike(keys, more, luck, ahead, patience, part):
+    before = follow(keys, luck, 1, random.Random(0))
+    first = round(part * len(before))
+    stretches = (Stretch(0, Offering(keys), SHARES), Stretch(first, Offering(keys + more), dict.fromkeys(KINDS, 9)))
+    after = follow(keys, luck, ahead, patience, stretches, known=first)
+    assert after[:first] == before[:first]
+    assert after == follow(keys, luck, 1, random.Random(0), stretches, known=len(after) if luck % 2 else first)
+    assert {key_of(attempt) for attempt in after} == set(Offering(keys + more).keys)
+
+
+def test_a_later_agenda_begins_with_what_was_not_drawn_and_comes_back_to_the_rest():
+    stretches = (Stretch(0, Offering(6), {"simple": 3}), Stretch(3, Offering(8), {"simple": 99}))
+    schedule, drawn = Schedule(stretches, seed=0), []
+    while (attempt := schedule.next()) is not None:
+        drawn.append((key_of(attempt), attempt.round))
+        schedule.decide(Verdict(None, False))
+    keys = [f"c{number}" for number in range(8)]
+    later = [(key, round_) for round_ in range(1, ROUNDS) for key in keys]
+    assert drawn == [*((key, 0) for key in keys), *later, *((key, 0) for key in keys[:3])]
+
+
 @given(keys=st.integers(1, 30), luck=st.integers(0, 10**6))
 def test_keys_are_drawn_in_rounds_until_they_are_exhausted(keys, luck):
     attempts = follow(keys, luck, 1, random.Random(0))
@@ -87,7 +126,7 @@ def test_keys_are_drawn_in_rounds_until_they_are_exhausted(keys, luck):
 
 
 def test_nothing_is_planned_beyond_the_window():
-    schedule = Schedule(Offering(50), {"simple": 10}, seed=0)
+    schedule = planning(Offering(50), {"simple": 10})
     attempts = [schedule.next() for _ in range(WINDOW + 1)]
     assert attempts[-1] is None
     schedule.decide(Verdict(None, False))
@@ -103,7 +142,7 @@ def test_contexts_wait_for_their_earlier_verdict_and_are_told_of_it():
             seen.append(past)
             return super().offers(key, round_, past)
 
-    schedule = Schedule(Listening(1), {"simple": 10}, seed=0)
+    schedule = planning(Listening(1), {"simple": 10})
     assert schedule.next() is not None
     assert schedule.next() is None
     assert not schedule.used_up
@@ -115,7 +154,7 @@ def test_contexts_wait_for_their_earlier_verdict_and_are_told_of_it():
 
 
 def test_what_is_not_offered_is_never_tried():
-    schedule = Schedule(Offering(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES, seed=0)
+    schedule = planning(Offering(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES)
     tried = []
     while (attempt := schedule.next()) is not None:
         tried.append((key_of(attempt), attempt.wanted))
@@ -124,7 +163,7 @@ def test_what_is_not_offered_is_never_tried():
 
 
 def test_an_evolution_that_always_fails_leaves_room_for_the_others():
-    schedule = Schedule(Offering(100), SHARES, seed=0)
+    schedule = planning(Offering(100), SHARES)
     tried = []
     while len(tried) < 60 and (attempt := schedule.next()) is not None:
         tried.append(attempt.wanted)
@@ -134,7 +173,7 @@ def test_an_evolution_that_always_fails_leaves_room_for_the_others():
 
 
 def test_simple_questions_come_from_failed_evolutions_while_those_are_wanted():
-    schedule = Schedule(Offering(100), {"simple": 1, "reasoning": 9, "conditional": 0}, seed=0)
+    schedule = planning(Offering(100), {"simple": 1, "reasoning": 9, "conditional": 0})
     wanted = []
     while len(wanted) < 40 and (attempt := schedule.next()) is not None:
         wanted.append(attempt.wanted)
@@ -146,7 +185,7 @@ def test_simple_questions_come_from_failed_evolutions_while_those_are_wanted():
 def test_a_full_evolution_is_not_tried_again(evolution):
     others = [other for other in KINDS if other != evolution]
     shares = {kind: {evolution: 1, others[0]: 9, others[1]: 0}[kind] for kind in KINDS}
-    schedule = Schedule(Offering(100), shares, seed=0)
+    schedule = planning(Offering(100), shares)
     wanted = []
     while len(wanted) < 40 and (attempt := schedule.next()) is not None:
         wanted.append(attempt.wanted)
@@ -157,7 +196,7 @@ def test_a_full_evolution_is_not_tried_again(evolution):
 
 
 def test_after_the_first_round_a_mix_with_simple_questions_gives_way_to_the_size():
-    schedule = Schedule(Offering(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1}, seed=0)
+    schedule = planning(Offering(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1})
     rounds = []
     while (attempt := schedule.next()) is not None:
         rounds.append(attempt.round)

@@ -95,11 +95,12 @@ class Users(NamedTuple):
     lm_sha256: str | None = None
 
 
-def load_compiled(choice: str, users: Users) -> Compiled:
+def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Compiled:
     """Return the states that ``--compiled`` asks for: ``shipped``, ``champion``, ``none`` or a folder.
 
     A folder holds ``head/<step>.json`` for the critic ``head`` and ``<model>/<step>.json`` for a language model. What
     was compiled for other models or embedders is passed over; in a folder of the user's own it is an error.
+    ``tracking`` is the store of champions that `--tracking` names.
 
     Raises:
         InputError: there is no such folder, or nothing in it fits.
@@ -114,7 +115,7 @@ def load_compiled(choice: str, users: Users) -> Compiled:
         from groundset.tracking.store import TrackingStore
 
         with TemporaryDirectory() as aside:
-            TrackingStore.open(create=False).champion_files(Path(aside))
+            TrackingStore.open(tracking, create=False).champion_files(Path(aside))
             found = _with_files(_fitting(Path(aside), users), Path(aside), keep=cache_home() / "adapters")
         if not found.states:
             raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: `groundset promote RUN_ID`.")

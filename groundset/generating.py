@@ -59,6 +59,7 @@ def generate(
     config: str | Path | None = None,
     track: bool = True,
     track_texts: bool = False,
+    tracking: str | Path | None = None,
     verbose: bool = False,
     quiet: bool = False,
     **options: Any,
@@ -93,6 +94,8 @@ def generate(
         config: options from a TOML file or the run.json of a former run.
         track: log the run in MLflow. One that cannot be logged is a warning.
         track_texts: send the samples to a tracking server too, with their passages.
+        tracking: the MLflow store, an address or a folder, unless ``MLFLOW_TRACKING_URI`` names one; by default
+            ``mlruns/`` if that folder is in the working directory, else one for all your projects.
         verbose: name every file; let the runtime's log through.
         quiet: show no progress.
         **options: those of recipes.
@@ -126,7 +129,17 @@ def generate(
     }
     file = None if config is None else Path(config)
     try:
-        made = make_run(given, folder, config=file, track=track, track_texts=track_texts, verbose=verbose, quiet=quiet)
+        store = None if tracking is None else str(tracking)
+        made = make_run(
+            given,
+            folder,
+            config=file,
+            track=track,
+            track_texts=track_texts,
+            tracking=store,
+            verbose=verbose,
+            quiet=quiet,
+        )
     except KeyboardInterrupt:
         if not run_files(folder).record.is_file():
             raise

@@ -30,6 +30,7 @@ def judge(
     lm: str | None = None,
     embedder: str = DEFAULT_EMBEDDER,
     compiled: str = "shipped",
+    tracking: str | None = None,
     quiet: bool = False,
 ) -> list[Row]:
     """Judge chunks or questions, each by itself.
@@ -42,6 +43,7 @@ def judge(
         lm: the language model of the critics lm and ensemble.
         embedder: the embedding model of the critics head and ensemble.
         compiled: compiled states: shipped, champion, none or a folder of your own.
+        tracking: the MLflow store of champions, an address or a folder; by default that of ``generate``.
         quiet: show no progress.
 
     Returns:
@@ -62,7 +64,11 @@ def judge(
     if not taken:
         return []
     with Progress(quiet=quiet) as progress:
-        return list(judged_rows(kind, taken, progress, critic=critic, lm=lm, embedder=embedder, compiled=compiled))
+        return list(
+            judged_rows(
+                kind, taken, progress, critic=critic, lm=lm, embedder=embedder, compiled=compiled, tracking=tracking
+            )
+        )
 
 
 def check_row(row: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
@@ -85,6 +91,7 @@ def judged_rows(
     lm: str | None,
     embedder: str,
     compiled: str,
+    tracking: str | None = None,
 ) -> Iterator[Row]:
     """Load what the critic needs, and yield each row with what the critic said; see :func:`judge`.
 
@@ -92,7 +99,8 @@ def judged_rows(
         InputError: an option is wrong.
         ModelError: a model cannot be found or loaded.
     """
-    with open_judge(kind, critic, lm, embedder, compiled) as decide, phases.phase("Judging", len(rows)) as advance:
+    opened = open_judge(kind, critic, lm, embedder, compiled, tracking)
+    with opened as decide, phases.phase("Judging", len(rows)) as advance:
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
             for row, decision in zip(batch, decide(batch), strict=True):
@@ -113,7 +121,9 @@ def text_of(row: Mapping[str, Any], field: str) -> str:
 
 
 @contextmanager
-def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str) -> Iterator[Decide]:
+def open_judge(
+    kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str, tracking: str | None = None
+) -> Iterator[Decide]:
     """Load what the critic needs and yield what judges a batch of rows."""
     from groundset.compiled import Users, load_compiled
     from programs.critics import open_critics
@@ -132,7 +142,7 @@ def open_judge(kind: Kind, critic: str, lm: str | None, embedder: str, compiled:
 
             encoder = load_embedder(embedder)
         named = (language_model.name, language_model.sha256) if language_model else (None, None)
-        states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named))
+        states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named), tracking)
         step = "chunk" if kind == "chunks" else "judge"
         opened = open_critics(
             critic,

@@ -10,6 +10,7 @@ import typer
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.compile_progress import progress
 from groundset.cli.tables import print_table
+from groundset.cli.tracking import TrackingOption
 from groundset.printing import say
 from programs.errors import InputError
 
@@ -66,6 +67,7 @@ def compile_steps(
             "--track-texts", help="Send state, prompt and rows to a tracking server too; they hold texts of labels."
         ),
     ] = False,
+    tracking: TrackingOption = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Let the optimizers' own words through.")] = False,
 ) -> None:
     """Compile steps against labels.
@@ -90,7 +92,7 @@ def compile_steps(
     asked = [] if _ALL in steps else list(dict.fromkeys(steps))
     own = labels or []
     try:
-        with CompileRuns(partial(_open_store, track_texts) if track else None, _not_tracked) as runs:
+        with CompileRuns(partial(_open_store, tracking, track_texts) if track else None, _not_tracked) as runs:
             if optimizer == "fit-head":
                 reports = _heads(asked, own, target_precision, embedder, seed, out, runs.start)
             elif lm is None:
@@ -216,7 +218,7 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") 
         if tracked := runs.finish(report):
             host = runs.texts_kept_back_from
             left = f", figures only: promote needs the state, which --track-texts sends to {host}" if host else ""
-            say(f"Tracked as {tracked}{left}.")
+            say(f"Tracked as {tracked}{runs.where}{left}.")
         if ending == "interrupted":
             break
     say()
@@ -226,10 +228,10 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") 
         raise typer.Exit(_INTERRUPTED)
 
 
-def _open_store(texts: bool) -> "CompileStore":
+def _open_store(tracking: str | None, texts: bool) -> "CompileStore":
     from groundset.tracking.compiles import CompileStore
 
-    store = CompileStore.open(texts=texts)
+    store = CompileStore.open(tracking, texts=texts)
     if texts and store.host:
         say(f"Texts go to {store.host}, the tracking store.", err=True)
     return store

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from groundset.cli.tables import print_json, print_line, print_table
+from groundset.cli.tracking import TrackingOption, say_where
 from groundset.printing import say
 
 
@@ -14,6 +15,7 @@ def experiments(
     lm: Annotated[str | None, typer.Option(metavar="MODEL", help="Only this model; head for the critic head.")] = None,
     best: Annotated[int, typer.Option(min=1, metavar="N", help="How many of each step and model.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    tracking: TrackingOption = None,
 ) -> None:
     """List the best compiles of each step and model.
 
@@ -24,10 +26,10 @@ def experiments(
     from groundset.tracking.compiles import CompileStore
     from groundset.tracking.experiments import best_of
 
+    store = CompileStore.open(tracking, create=False)
+    say_where(store.uri, usual=store.usual)
     found = [
-        each
-        for each in CompileStore.open(create=False).experiments()
-        if (step is None or each.step == step) and (lm is None or each.model == lm)
+        each for each in store.experiments() if (step is None or each.step == step) and (lm is None or each.model == lm)
     ]
     listed = best_of(found, best)
     unfinished = Counter(each.status.lower() for each in found if not each.finished)
@@ -62,6 +64,7 @@ def experiments(
 
 def promote(
     run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="A compile; groundset experiments lists them.")],
+    tracking: TrackingOption = None,
 ) -> None:
     """Make a compile the champion of its step and model.
 
@@ -70,6 +73,8 @@ def promote(
     """
     from groundset.tracking.compiles import CompileStore
 
-    name, gains = CompileStore.open(create=False).promote(run_id)
+    store = CompileStore.open(tracking, create=False)
+    say_where(store.uri, usual=store.usual)
+    name, gains = store.promote(run_id)
     told = ", ".join(f"on {split} rows {gain}" for split, gain in gains.items())
     say(f"{name}: {run_id} is the champion. Gain {told}.")

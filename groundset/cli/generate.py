@@ -9,6 +9,7 @@ import typer
 
 from groundset.cli import starting
 from groundset.cli.chunk import ChunkerChoice
+from groundset.cli.tracking import TrackingOption
 from groundset.printing import say
 
 _STATUS = {"complete": 0, "short": 3}
@@ -96,6 +97,7 @@ def generate(
         bool,
         typer.Option("--track-texts", help="Send the samples to a tracking server too, with their passages."),
     ] = False,
+    tracking: TrackingOption = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Name every file; let the runtime's log through.")
     ] = False,
@@ -138,6 +140,7 @@ def generate(
         config=config,
         track=track,
         track_texts=track_texts,
+        tracking=tracking,
         verbose=verbose,
         quiet=quiet,
         again=quit_hard,
@@ -150,8 +153,11 @@ def generate(
     if made.untracked:
         say(made.untracked, err=True)
     elif made.tracked and not quiet:
-        left = f", without the samples: --track-texts sends them to {made.kept_from}" if made.kept_from else ""
-        say(f"Tracked as {made.tracked}{left}.")
+        from groundset.tracking.place import where
+
+        left = f", without the samples: --track-texts sends them to {made.tracked.kept_from}"
+        told = where(made.tracked.uri, usual=made.tracked.usual) + (left if made.tracked.kept_from else "")
+        say(f"Tracked as {made.tracked.run_id}{told}.")
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
     if not result.has_ended:
         # The runtime would crash if this process took it apart in the middle of a call.

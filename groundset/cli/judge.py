@@ -9,6 +9,7 @@ import typer
 
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.outputs import check_out, name_of, tell
+from groundset.cli.tracking import TrackingOption
 from groundset.judging import FIELDS, Kind, Row, check_row, judged_rows
 from programs.errors import InputError
 
@@ -36,6 +37,7 @@ def judge(
     compiled: Annotated[
         str, typer.Option(metavar="WHICH", help="Compiled states: shipped, champion, none or a folder of your own.")
     ] = "shipped",
+    tracking: TrackingOption = None,
 ) -> None:
     """Judge chunks or questions, each by itself.
 
@@ -51,7 +53,9 @@ def judge(
     rows = read_rows(file, FIELDS[kind])
     good = 0
     with Progress() as progress, whole_text(out) as stream:
-        for row in judged_rows(kind, rows, progress, critic=critic, lm=lm, embedder=embedder, compiled=compiled):
+        for row in judged_rows(
+            kind, rows, progress, critic=critic, lm=lm, embedder=embedder, compiled=compiled, tracking=tracking
+        ):
             good += row["verdict"] == "good"
             stream.write(json_line(row))
     tell(f"Judged {len(rows)} {kind}: {good} good, {len(rows) - good} bad. Rows: {name_of(out)}.", out)

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from groundset.cli.tracking import TrackingOption, say_where
 from groundset.printing import say
 from programs.errors import GroundsetError, InputError
 
@@ -20,16 +21,17 @@ _POLL_SECONDS = 0.5
 
 def ui(
     port: Annotated[int, typer.Option(min=1, max=65535, metavar="PORT", help="Where the pages are served.")] = 5000,
+    tracking: TrackingOption = None,
 ) -> None:
     """Show tracked compiles and runs in a browser.
 
     Serves the pages of MLflow on this machine alone, until Ctrl-C.
     """
-    from groundset.tracking.place import tracking_place
+    from groundset.tracking.place import told, tracking_place
 
-    place = tracking_place(create=False)
+    place = tracking_place(tracking, create=False)
     if place.uri.startswith(("http:", "https:")):
-        raise InputError("MLFLOW_TRACKING_URI names a server: open it in a browser.")
+        raise InputError(f"the tracking store {told(place.uri)} is a server: open it in a browser.")
     if _answers(port):
         raise InputError(f"--port: something answers on {port} already; name another.")
     command = [
@@ -39,6 +41,7 @@ def ui(
     ]  # fmt: skip
     # The server would start further processes for jobs that groundset never hands it.
     environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "PYTHONWARNINGS": "ignore"}
+    say_where(place.uri, usual=place.usual)
     say("Starting, which takes some seconds.", err=True)
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.default_int_handler)

@@ -47,6 +47,7 @@ def run_generation(
     verbose: bool = False,
     again: Callable[[int], object] | None = None,
     started: float | None = None,
+    tracking: str | None = None,
     openers: Openers | None = None,
     recipe: Recipe | None = None,
 ) -> RunResult:
@@ -55,7 +56,8 @@ def run_generation(
     Nothing is written before everything has been checked. Weights are loaded last: what is read off the chunks ahead
     has all cores for itself. A run that was asked for less goes on with what it has. ``again`` is what a second signal
     does (see :func:`groundset.runs.stop.stopping_on_signals`), ``started`` when the process began, by
-    ``time.monotonic``; now, if nobody says. ``openers`` and ``recipe`` are for tests; by default
+    ``time.monotonic``; now, if nobody says. ``tracking`` names the store of champions. ``openers`` and ``recipe`` are
+    for tests; by default
     ``groundset.runtime.lms.open_lm``, ``groundset.retrieval.embedder.load_embedder``,
     ``programs.critics.opening.open_critics`` and the recipe that the configuration names.
 
@@ -85,7 +87,7 @@ def run_generation(
             asked = store.meta("asked") if growth is None else growth[-1].size
             progress.going_on(out, store.results.count(), asked, store.attempts.decided())
         models = RunModels(config, openers, stack, journal, tell=progress.note, verbose=verbose)
-        compiled = load_compiled(config.compiled, Users(config.critic, models.embedder.sha256, *models.name))
+        compiled = load_compiled(config.compiled, Users(config.critic, models.embedder.sha256, *models.name), tracking)
         models.adapters = compiled.files
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:

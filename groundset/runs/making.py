@@ -2,27 +2,26 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.runs import generation
 from groundset.runs.config import make_config
 from groundset.runs.generation import RunResult
 from groundset.runs.progress import Progress
-from programs.errors import InputError, TrackingError
+from programs.errors import InputError, RunError, TrackingError
+
+if TYPE_CHECKING:
+    from groundset.tracking.runs import Tracked
 
 _FINISHED = ("complete", "short")
 
 
 class MadeRun(NamedTuple):
-    """A run and what became of tracking it.
-
-    ``tracked`` is its id, ``untracked`` why there is none, ``kept_from`` who keeps the store without the samples.
-    """
+    """A run and what became of tracking it: ``tracked`` says as what and where, ``untracked`` why it is not."""
 
     result: RunResult
-    tracked: str | None = None
+    tracked: "Tracked | None" = None
     untracked: str | None = None
-    kept_from: str | None = None
 
 
 def make_run(
@@ -32,6 +31,7 @@ def make_run(
     config: Path | None = None,
     track: bool = True,
     track_texts: bool = False,
+    tracking: str | None = None,
     verbose: bool = False,
     quiet: bool = False,
     again: Callable[[int], object] | None = None,
@@ -45,6 +45,7 @@ def make_run(
         config: a file of options.
         track: log it in MLflow. A run that cannot be logged is finished all the same.
         track_texts: send the samples to a tracking server too.
+        tracking: the store, for champions too; see :func:`groundset.tracking.place.tracking_place`.
         verbose: name every file; let the runtime's log through.
         quiet: show no progress.
         again: what a second signal does; see :func:`groundset.runs.stop.stopping_on_signals`.
@@ -56,17 +57,27 @@ def make_run(
     """
     asked = make_config(given, config)
     progress = Progress(quiet=quiet)
-    result = generation.run_generation(asked, out, progress=progress, verbose=verbose, again=again, started=started)
+    result = generation.run_generation(
+        asked, out, progress=progress, verbose=verbose, again=again, started=started, tracking=tracking
+    )
     if not track or result.ending not in _FINISHED:
         return MadeRun(result)
-    from groundset.tracking.runs import log_generation
+    try:
+        return MadeRun(result, tracked=_track(result.files.record, tracking, track_texts, progress))
+    except (InputError, RunError, TrackingError) as error:
+        return MadeRun(result, untracked=f"Not tracked: {error} (--no-track leaves it out)")
+
+
+def _track(record: Path, tracking: str | None, texts: bool, progress: Progress) -> "Tracked":
+    from groundset.tracking.place import tracking_place
+    from groundset.tracking.runs import track, tracked_before
+
+    if before := tracked_before(record, tracking_place(tracking, create=True), texts=texts):
+        return before
     from groundset.tracking.store import TrackingStore
 
-    try:
-        store = TrackingStore.open(texts=track_texts)
-        if store.host and track_texts:
+    with progress.waiting("Tracking the run"):
+        store = TrackingStore.open(tracking, texts=texts)
+        if store.host and texts:
             progress.note(f"Texts go to {store.host}, the tracking store.")
-        tracked = log_generation(result.files.record, store)
-    except (InputError, TrackingError) as error:
-        return MadeRun(result, untracked=f"Not tracked: {error} (--no-track leaves it out)")
-    return MadeRun(result, tracked, kept_from=None if store.keeps_texts else store.host)
+        return track(record, store)

@@ -103,6 +103,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "skipped": store.meta("skipped"),
         "window": WINDOW,
         "agenda": store.meta("agenda"),
+        "tracked": store.meta("tracked"),
         "program": store.meta("identity")["program"],
         "versions": library_versions(),
     }

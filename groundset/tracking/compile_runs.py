@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from groundset.tracking.compiles import CompileStore
+from groundset.tracking.place import where
 from optimizers.report import CompileReport
 from programs.errors import InputError, TrackingError
 
@@ -33,6 +34,11 @@ class CompileRuns:
     def texts_kept_back_from(self) -> str | None:
         """Return the host of a store that gets figures only, None if there is none."""
         return None if self._store is None or self._store.keeps_texts else self._store.host
+
+    @property
+    def where(self) -> str:
+        """Return " in " and the store, or nothing if it is the user's own one."""
+        return "" if self._store is None else where(self._store.uri, usual=self._store.usual)
 
     def start(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> None:
         """Start the run of a step."""

@@ -4,13 +4,14 @@ The state of every compile is also a version of a registered model, and its prom
 """
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from groundset.tracking.experiments import Experiment, experiment_of
-from groundset.tracking.place import without_secrets
+from groundset.tracking.place import VARIABLE, without_secrets
 from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
 from optimizers.measures import Interval, mean_gain
 from optimizers.pictures import confusion, draw_critic
@@ -20,6 +21,7 @@ from programs.critics.states import folder_of
 from programs.errors import GroundsetError, PromotionError
 
 _ROWS_FILE = "predictions.parquet"
+_NEWEST = 3  # compiles that are named to whoever names a run instead
 
 
 class _Score(NamedTuple):
@@ -30,14 +32,19 @@ class _Score(NamedTuple):
 class CompileStore(TrackingStore):
     """An MLflow store of compiles. What optimizers log by themselves goes there too: it becomes MLflow's own store."""
 
-    def __init__(self, uri: str, artifacts: Path | None = None, *, texts: bool = False) -> None:
+    def __init__(self, uri: str, artifacts: Path | None = None, usual: bool = False, *, texts: bool = False) -> None:
         """Open the store as :class:`TrackingStore` does."""
-        super().__init__(uri, artifacts, texts=texts)
+        super().__init__(uri, artifacts, usual, texts=texts)
         with explained(uri):
             import mlflow
 
+            named = os.environ.get(VARIABLE)
             mlflow.set_tracking_uri(uri)
             mlflow.set_registry_uri(uri)
+            # MLflow writes it into the environment too; the next store would take that for what the user says.
+            os.environ.pop(VARIABLE, None)
+            if named is not None:
+                os.environ[VARIABLE] = named
 
     def start_compile(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> str:
         """Start the run of a compile and return its id; :meth:`log_compile` or :meth:`end_compile` ends it."""
@@ -156,13 +163,32 @@ class CompileStore(TrackingStore):
 
     def _unregistered(self, run_id: str) -> str:
         """Return why a run has no registered state."""
-        for each in self.experiments():
+        found = self.experiments()
+        for each in found:
             if each.run_id == run_id and each.finished:
                 return f"the state of {run_id} was not sent to the store: compile it again with --track-texts."
             if each.run_id == run_id:
                 told = f": {each.error}" if each.error else ""
                 return f"{run_id} did not finish ({each.status.lower()}{told}); only a whole compile can be promoted."
-        return f"{run_id}: no compile of that id; groundset experiments lists them."
+        if not self._is_run(run_id):
+            return f"{run_id}: no compile of that id; groundset experiments lists them."
+        finished = sorted((each for each in found if each.finished), key=lambda each: -each.started)
+        newest = ", ".join(f"{each.step} for {each.model} ({each.run_id})" for each in finished[:_NEWEST])
+        told = (
+            f"the newest compiles are {newest}; groundset experiments lists more" if newest else "there is no compile"
+        )
+        return f"{run_id} is a run of groundset generate, and only a compile can be promoted: {told}."
+
+    def _is_run(self, run_id: str) -> bool:
+        """Say whether an id is that of a generated dataset."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            run = self._client.get_run(run_id)
+        except MlflowException:
+            return False
+        experiment = self._client.get_experiment_by_name(f"{PREFIX}-generate")
+        return experiment is not None and run.info.experiment_id == experiment.experiment_id
 
     def _log_candidate(self, experiment: str, parent: str, candidate: Mapping[str, Any]) -> None:
         import mlflow

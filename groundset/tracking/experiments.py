@@ -10,7 +10,8 @@ class Experiment(NamedTuple):
     """A compile as the store remembers it.
 
     ``before`` and ``after`` are the means on dev and test rows; ``compared`` says how many candidates were evaluated
-    on all dev rows, None where it was not noted; ``status`` is MLflow's word, and ``error`` says why a compile failed.
+    on all dev rows, None where it was not noted; ``status`` is MLflow's word, ``error`` says why a compile failed, and
+    ``started`` when it began, in milliseconds since 1970.
     """
 
     run_id: str
@@ -24,6 +25,7 @@ class Experiment(NamedTuple):
     compared: int | None = None
     status: str = _FINISHED
     error: str = ""
+    started: int = 0
 
     @property
     def finished(self) -> bool:
@@ -50,6 +52,7 @@ def experiment_of(run: Any, champion: bool) -> Experiment:
         int(metrics["compared"]) if "compared" in metrics else None,
         run.info.status,
         tags.get("error", ""),
+        run.info.start_time or 0,
     )
 
 

@@ -1,4 +1,4 @@
-"""Where compiles and runs are tracked: an MLflow store in ``mlruns/``, or the one that MLFLOW_TRACKING_URI names."""
+"""Where compiles and runs are tracked: one MLflow store for a user, unless a project or the environment has its own."""
 
 import os
 import re
@@ -6,39 +6,71 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from platformdirs import user_data_path
+
 from programs.errors import InputError
 
-FOLDER = Path("mlruns")
+FOLDER = "mlruns"
 _SQLITE = "sqlite:///"
 _FILES = ("sqlite", "file")
+VARIABLE = "MLFLOW_TRACKING_URI"
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # a drive of Windows is one letter
 
 
 class Place(NamedTuple):
-    """Where a store is: its address, and the folder of its files unless a server keeps them."""
+    """Where a store is.
+
+    Attributes:
+        uri: its address.
+        artifacts: the folder of its files, None if a server keeps them.
+        usual: whether it is the user's own store, which nobody named.
+    """
 
     uri: str
     artifacts: Path | None
+    usual: bool = False
 
 
-def tracking_place(*, create: bool) -> Place:
-    """Return MLFLOW_TRACKING_URI if it is set, else ``mlruns/mlflow.db`` in the working directory.
+def tracking_place(asked: str | None = None, *, create: bool) -> Place:
+    """Return where the store is: the one place that decides it.
+
+    It is MLFLOW_TRACKING_URI if that is set, else ``asked``, the address or folder that `--tracking` names, else
+    ``mlruns/`` of the working directory if that folder is there, else ``mlruns/`` among the data of the user.
 
     Raises:
-        InputError: the variable holds no address, the folder cannot be made; without ``create``, there is no store yet.
+        InputError: what is named is no address, the folder cannot be made; without ``create``, there is no store yet.
     """
-    if uri := os.environ.get("MLFLOW_TRACKING_URI"):
-        store_host(uri)
-        # MLflow would put the files of a local store into the working directory.
-        local = uri.startswith(_SQLITE)
-        return Place(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
-    folder = FOLDER.absolute()
-    if not create and not (folder / "mlflow.db").exists():
-        raise InputError(f"nothing is tracked in {folder} yet: groundset compile and groundset generate do it.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot track in {folder}: {error.strerror or error}") from error
-    return Place(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")
+    here = Path(FOLDER)
+    if uri := os.environ.get(VARIABLE):
+        return _at(uri)
+    if asked is not None and _ADDRESS.match(asked):
+        return _at(asked)
+    if asked is not None:
+        return _in(Path(asked).expanduser().absolute(), create)
+    return _in(here.absolute(), create) if here.is_dir() else _in(user_folder(), create)._replace(usual=True)
+
+
+def user_folder() -> Path:
+    """Return the folder of the user's own store: in `GROUNDSET_HOME` if that is set."""
+    if home := os.environ.get("GROUNDSET_HOME"):
+        return Path(home).expanduser().absolute() / FOLDER
+    return user_data_path("groundset", appauthor=False) / FOLDER
+
+
+def without_secrets(text: str) -> str:
+    """Return a text whose addresses do not tell users and passwords."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
+
+
+def told(uri: str) -> str:
+    """Return a store as a person knows it: the folder of a local one, else its address without secrets."""
+    file = Path(uri.removeprefix(_SQLITE))
+    return str(file.parent) if uri.startswith(_SQLITE) and file.name == "mlflow.db" else without_secrets(uri)
+
+
+def where(uri: str, *, usual: bool) -> str:
+    """Return " in " and the store, or nothing if it is the user's own one."""
+    return "" if usual else f" in {told(uri)}"
 
 
 def store_host(uri: str) -> str | None:
@@ -52,12 +84,24 @@ def store_host(uri: str) -> str | None:
     try:
         parts = urlsplit(uri)
     except ValueError as error:
-        raise InputError(f"MLFLOW_TRACKING_URI: {without_secrets(uri)} is no address ({error}).") from error
+        raise InputError(f"{VARIABLE} or --tracking: {without_secrets(uri)} is no address ({error}).") from error
     if parts.scheme.partition("+")[0] in _FILES and parts.netloc in ("", "localhost"):
         return None
     return parts.netloc.rpartition("@")[2] or uri
 
 
-def without_secrets(text: str) -> str:
-    """Return a text whose addresses do not tell users and passwords."""
-    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
+def _at(uri: str) -> Place:
+    store_host(uri)
+    # MLflow would put the files of a local store into the working directory.
+    local = uri.startswith(_SQLITE)
+    return Place(uri, Path(uri.removeprefix(_SQLITE)).parent / "artifacts" if local else None)
+
+
+def _in(folder: Path, create: bool) -> Place:
+    if not create and not (folder / "mlflow.db").exists():
+        raise InputError(f"nothing is tracked in {folder} yet: groundset compile and groundset generate do it.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot track in {folder}: {error.strerror or error}") from error
+    return Place(f"{_SQLITE}{folder / 'mlflow.db'}", folder / "artifacts")

@@ -1,16 +1,66 @@
 """A run as it is tracked."""
 
+import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from groundset.runs.record import write_record
+from groundset.runs.store import RunStore
+from groundset.tracking.place import Place, store_host
+from groundset.tracking.place import told as shown
 from groundset.tracking.store import TrackingStore
+
+
+class Tracked(NamedTuple):
+    """A run as a store has it.
+
+    Attributes:
+        run_id: the id that the store gave it.
+        uri: the store's address.
+        usual: whether it is the user's own.
+        kept_from: who keeps the store without the samples, None where they are there.
+    """
+
+    run_id: str
+    uri: str
+    usual: bool
+    kept_from: str | None = None
+
+
+def tracked_before(record: Path, place: Place, *, texts: bool) -> Tracked | None:
+    """Return as what a run is tracked in a place, None if it is not or has grown since; nothing is opened for it."""
+    told = json.loads(record.read_text(encoding="utf-8"))
+    before, host = told.get("tracked") or {}, store_host(place.uri)
+    kept_from = None if texts or host is None else host
+    version = _version(_key(record, told), texts=kept_from is None)
+    if (before.get("store"), before.get("version")) != (shown(place.uri), version):
+        return None
+    return Tracked(before["run_id"], place.uri, place.usual, kept_from)
+
+
+def track(record: Path, store: TrackingStore) -> Tracked:
+    """Log a run, and note in its record where it is tracked.
+
+    Raises:
+        TrackingError: the store failed.
+        RunError: the record cannot be written.
+    """
+    run_id = log_generation(record, store)
+    told = json.loads(record.read_text(encoding="utf-8"))
+    version = _version(_key(record, told), texts=store.keeps_texts)
+    with RunStore.open(record.parent) as run:
+        run.set_meta("tracked", {"run_id": run_id, "store": shown(store.uri), "version": version})
+        write_record(run, told["status"], told["reason"])
+    return Tracked(run_id, store.uri, store.usual, None if store.keeps_texts else store.host)
 
 
 def log_generation(record: Path, store: TrackingStore) -> str:
     """Log a run by its ``run.json``: configuration, counts, tokens, the expected share of good questions, samples.
 
-    A run that was logged before is not logged again. Samples are logged if the store keeps texts; on another machine no
-    names of documents and no addresses of models are. Returns the id that the store gave it.
+    A run that was logged before is not logged again, unless it has grown. Samples are logged if the store keeps texts;
+    on another machine no names of documents and no addresses of models are. Returns the id that the store gave it.
 
     Raises:
         TrackingError: the store failed.
@@ -38,5 +88,14 @@ def log_generation(record: Path, store: TrackingStore) -> str:
     if "expected_good" in expected:
         metrics["expected_good"] = expected["expected_good"]
         metrics["expected_good_low"], metrics["expected_good_high"] = expected["interval"]
-    key = f"{record.parent.absolute()}/{told['identity']}"
-    return store.log_run(record.parent.name, key, parameters, metrics, record.parent / "samples.jsonl")
+    return store.log_run(
+        record.parent.name, _key(record, told), parameters, metrics, record.parent / "samples.jsonl"
+    )
+
+
+def _key(record: Path, told: Mapping[str, Any]) -> str:
+    return f"{record.parent.absolute()}/{told['identity']}/{json.dumps(told.get('growth'))}"
+
+
+def _version(key: str, *, texts: bool) -> str:
+    return hashlib.sha256(f"{key}/{texts}".encode()).hexdigest()[:16]

@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -37,6 +36,8 @@ class TrackingStore:
     Works by a client of its own: a notebook keeps the store and the active run that it has.
 
     Attributes:
+        uri: its address.
+        usual: whether it is the user's own store, which nobody named.
         host: who keeps it, None if it lies in files of this machine. Another one is never told who the user is and
             where files lie.
         keeps_texts: whether it gets texts of documents, labels and samples: always here, elsewhere if that was asked.
@@ -45,9 +46,10 @@ class TrackingStore:
         TrackingError: it cannot be opened, or what was asked of it failed.
     """
 
-    def __init__(self, uri: str, artifacts: Path | None = None, *, texts: bool = False) -> None:
+    def __init__(self, uri: str, artifacts: Path | None = None, usual: bool = False, *, texts: bool = False) -> None:
         """Open the store at a tracking URI; ``artifacts`` is where a local one keeps its files."""
         self.uri = uri
+        self.usual = usual
         self.host = store_host(uri)
         self.keeps_texts = texts or self.host is None
         self._artifacts = artifacts
@@ -57,8 +59,8 @@ class TrackingStore:
             self._client = mlflow.MlflowClient(uri, uri)
 
     @classmethod
-    def open(cls, *, create: bool = True, texts: bool = False) -> Self:
-        """Open the store that :func:`groundset.tracking.place.tracking_place` names; ``texts`` may go to any.
+    def open(cls, asked: str | None = None, *, create: bool = True, texts: bool = False) -> Self:
+        """Open the store that :func:`groundset.tracking.place.tracking_place` finds; ``texts`` may go to any.
 
         Raises:
             InputError: it has no address, its folder cannot be made; without ``create``, there is no store yet.
@@ -66,7 +68,7 @@ class TrackingStore:
         """
         for name, value in _PATIENCE.items():
             os.environ.setdefault(name, value)
-        return cls(*tracking_place(create=create), texts=texts)
+        return cls(*tracking_place(asked, create=create), texts=texts)
 
     def log_run(
         self, name: str, key: str, parameters: Mapping[str, Any], metrics: Mapping[str, float], samples: Path

@@ -11,6 +11,7 @@ from groundset.tracking.experiments import Experiment
 @pytest.fixture
 def nothing_tracked(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -19,8 +20,18 @@ def nothing_tracked(tmp_path, monkeypatch):
 def test_looking_makes_no_store(run, nothing_tracked, command):
     ran = run(*command)
     assert ran.status == 2
-    assert f"nothing is tracked in {nothing_tracked / 'mlruns'} yet" in ran.err
+    assert f"nothing is tracked in {nothing_tracked / 'home' / 'mlruns'} yet" in ran.err
+    elsewhere = run(*command, "--tracking", "elsewhere")
+    assert elsewhere.status == 2
+    assert f"nothing is tracked in {nothing_tracked / 'elsewhere'} yet" in elsewhere.err
     assert list(nothing_tracked.iterdir()) == []
+
+
+def test_a_store_that_is_not_the_usual_one_is_named(run, nothing_tracked):
+    for named, said in (("own", f"Tracking store: {nothing_tracked / 'own'}\n"), (None, "")):
+        CompileStore.open(named).experiments()
+        ran = run("experiments", *(("--tracking", named) if named else ()))
+        assert (ran.status, ran.err) == (0, said)
 
 
 def test_a_server_that_is_not_there_is_named_soon(run, monkeypatch):

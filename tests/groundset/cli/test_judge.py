@@ -49,7 +49,7 @@ def calls(monkeypatch):
     seen = []
 
     @contextmanager
-    def open_judge(kind, critic, lm, embedder, compiled):
+    def open_judge(kind, critic, lm, embedder, compiled, tracking):
         seen.append((kind, critic, lm, embedder, compiled))
 
         def decide(rows):

@@ -64,4 +64,4 @@ def test_a_server_is_opened_in_the_browser_itself(run, monkeypatch: pytest.Monke
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://example.org")
     ran = run("ui")
     assert ran.status == 2
-    assert "MLFLOW_TRACKING_URI names a server: open it in a browser." in ran.err
+    assert "the tracking store https://example.org is a server: open it in a browser." in ran.err

@@ -15,6 +15,7 @@ from groundset.runs import generation
 from groundset.runs.generation import run_generation
 from groundset.runs.models import Openers
 from groundset.runs.store import RunStore
+from groundset.tracking.store import TrackingStore
 
 
 class Ran(NamedTuple):
@@ -69,6 +70,27 @@ def run_show(folder: Path) -> str:
         [sys.executable, "-c", script, "show", str(folder)], capture_output=True, text=True, check=True, timeout=60
     )
     return done.stdout
+
+
+def test_a_run_is_tracked_where_it_says_and_nothing_else_is_made(run, docs, tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "home"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    ran = run(docs, "--out", "run", *SMALL)
+    assert ran.status == 0, ran.err
+    tracked = json.loads(Path("run/run.json").read_text())["tracked"]
+    assert tracked["store"] == str(tmp_path / "home" / "mlruns")
+    assert ran.out.splitlines()[-1] == f"Tracked as {tracked['run_id']}."
+    assert [path.name for path in Path().iterdir()] == ["run"]
+    with monkeypatch.context() as patch:
+        patch.setattr(TrackingStore, "open", None)
+        again = run(docs, "--out", "run", *SMALL)
+    assert again.out.endswith(f"\nTracked as {tracked['run_id']}.\n"), "it is known where, so nobody is asked"
+    grown = run(docs, "--out", "run", *SMALL[2:], "--size", 9)
+    assert tracked["run_id"] not in grown.out.splitlines()[-1]
+    elsewhere = run(docs, "--out", "run", *SMALL[2:], "--size", 9, "--tracking", tmp_path / "own")
+    assert elsewhere.out.endswith(f" in {tmp_path / 'own'}.\n")
 
 
 def test_fewer_than_asked(run, docs, tmp_path):

@@ -339,6 +339,22 @@ def test_a_generated_dataset_is_logged_once(store: CompileStore, tmp_path: Path)
     assert store.experiments() == []
 
 
+def test_a_run_of_generate_is_no_compile_and_the_newest_compiles_are_named(store: CompileStore, tmp_path: Path) -> None:
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text("")
+    run_id = store.log_run("demo", "key", {}, {"accepted": 0.0}, samples)
+    said = f"^{run_id} is a run of groundset generate, and only a compile can be promoted: "
+    with pytest.raises(PromotionError, match=f"{said}there is no compile.$"):
+        store.promote(run_id)
+    compiles = []
+    for _ in range(4):
+        compiles.append(log(store, report(0.3, 0.6, 0.6)))
+        time.sleep(0.002)
+    newest = ", ".join(rf"answer for qwen/tiny:1b \({each}\)" for each in reversed(compiles[1:]))
+    with pytest.raises(PromotionError, match=f"{said}the newest compiles are {newest}; groundset experiments lists"):
+        store.promote(run_id)
+
+
 def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
     with pytest.raises(TrackingError, match="tracking store sqlite") as raised:
         CompileStore("sqlite:////dev/null/mlflow.db").experiments()

@@ -9,6 +9,8 @@ from groundset.cli.tables import print_json, print_line, print_table
 from groundset.cli.tracking import TrackingOption, say_where
 from groundset.printing import say
 
+_NOT_LISTED = {"error", "started"}  # of the fields of a compile
+
 
 def experiments(
     step: Annotated[str | None, typer.Option(metavar="STEP", help="Only this step.")] = None,
@@ -25,18 +27,19 @@ def experiments(
     """
     from groundset.tracking.compiles import CompileStore
     from groundset.tracking.experiments import best_of
+    from groundset.tracking.place import told
 
     store = CompileStore.open(tracking, create=False)
-    say_where(store.uri, usual=store.usual)
     found = [
         each for each in store.experiments() if (step is None or each.step == step) and (lm is None or each.model == lm)
     ]
     listed = best_of(found, best)
     unfinished = Counter(each.status.lower() for each in found if not each.finished)
     if as_json:
-        compiles = [{key: value for key, value in each._asdict().items() if key != "error"} for each in listed]
-        print_json({"compiles": compiles, "unfinished": unfinished})
+        compiles = [{key: value for key, value in each._asdict().items() if key not in _NOT_LISTED} for each in listed]
+        print_json({"store": told(store.uri), "compiles": compiles, "unfinished": unfinished})
         return
+    say_where(store.uri, usual=store.usual)
     if not found:
         print_line("No compile is tracked here; groundset compile makes one.")
         return
@@ -58,8 +61,8 @@ def experiments(
     if rows:
         print_table(("step", "model", "optimizer", "dev", "test", "compared", "calls", "run"), rows)
     if unfinished:
-        told = ", ".join(f"{count} {status}" for status, count in sorted(unfinished.items()))
-        print_line(f"Not finished: {told}. groundset ui shows them.")
+        counts = ", ".join(f"{count} {status}" for status, count in sorted(unfinished.items()))
+        print_line(f"Not finished: {counts}. groundset ui shows them.")
 
 
 def promote(

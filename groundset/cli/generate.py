@@ -107,8 +107,9 @@ def generate(
     """Make an evaluation set of questions, contexts and answers from documents.
 
     RUN then holds samples.jsonl, rejects.jsonl, run.json and run.sqlite. Ctrl-C stops cleanly, and the same
-    command goes on where a run was stopped, even if it was killed. Exit status: 0 all samples were made,
-    3 fewer were possible, 2 the input or an option is wrong, 130 interrupted, 1 anything else.
+    command goes on where a run was stopped, even if it was killed. With a larger --size, or --ask all after easy,
+    it adds to what is there. Exit status: 0 all samples were made, 3 fewer were possible, 2 the input or an option
+    is wrong, 130 interrupted, 1 anything else.
     """
     started = starting.began()
     from groundset.runs.making import make_run

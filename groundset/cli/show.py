@@ -36,12 +36,13 @@ def show(
             "output.",
         ),
     ] = None,
+    trail: Annotated[bool, typer.Option("--trail", help="Show what each step said about the samples.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Show the samples or the rejects of a run.
 
-    Every sample comes with its contexts and its trail: what each step said about it. Of the rejects, chunks that had
-    nothing left to ask are counted only, unless --step names their step.
+    Every sample comes with its contexts and its score: the probability that the question is good, by the critic. Of the
+    rejects, chunks that had nothing left to ask are counted only, unless --step names their step.
     """
     if id is not None and rejects:
         raise InputError("--id names a sample; leave --rejects out")
@@ -69,12 +70,13 @@ def show(
         return
     from groundset.cli.reading import print_rejects, print_samples, print_summary
 
+    needed = _needed(run)
     if rejects:
-        print_rejects(chosen)
+        print_rejects(chosen, needed)
     else:
-        print_samples(chosen)
+        print_samples(chosen, needed.get("judge"), trail=trail)
     if id is None:
-        print_summary(len(chosen), len(kept), by_step, rejects=rejects, left_out=left_out)
+        print_summary(len(chosen), len(kept), refused, rejects=rejects, left_out=left_out)
 
 
 def read_rows(run: Path, name: str) -> list[Row]:
@@ -110,6 +112,15 @@ def read_rows(run: Path, name: str) -> list[Row]:
             told = f"no {kind.__name__.lower()} of a run:{where and f'{where}:'} {first['msg']}"
             raise InputError(f"{file}, line {number}: {told}") from error
     return [json.loads(line) for line in lines if line]
+
+
+def _needed(run: Path) -> dict[str, float]:
+    """Return by step the least score that its compiled critic lets pass, as far as the record of a run says."""
+    try:
+        told = json.loads((run / "run.json").read_text(encoding="utf-8"))["compiled"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    return {step: state["threshold"] for step, state in told.items() if "threshold" in state}
 
 
 def _steps(given: Sequence[str] | None, refused: Sequence[Row]) -> frozenset[str] | None:

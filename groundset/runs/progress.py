@@ -203,13 +203,13 @@ class Progress:
         self.stop()
 
     def _state(self) -> str:
-        return f"{self._accepted} of {self._asked} samples, {self._attempts} attempts"
+        return f"{self._accepted} of {self._asked} samples, {counted(self._attempts, 'attempt')}"
 
     def _spent(self) -> str:
         usage = self._usage()
         parts = [
-            f"{usage.get('calls', 0):,.0f} calls",
-            f"{usage.get('prompt_tokens', 0):,.0f} tokens read ({usage.get('evaluated_tokens', 0):,.0f} evaluated)",
+            counted(round(usage.get("calls", 0)), "call"),
+            f"{usage.get('prompt_tokens', 0):,.0f} tokens read ({usage.get('evaluated_tokens', 0):,.0f} of them anew)",
             f"{usage.get('completion_tokens', 0):,.0f} written",
             f"{duration(self._elapsed())} elapsed",
         ]
@@ -232,9 +232,16 @@ class Progress:
             return Group(self._state(), bar, steps, self._spent())
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number of things in words."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def roughly(seconds: float) -> str:
     """Return an estimate of a time no more exactly than it is known: tens of seconds, minutes, then hours as well."""
-    return duration(round(seconds, -1)) if seconds < 55 else duration(60 * round(seconds / 60)).removesuffix(" 00 s")
+    if seconds < 55:
+        return duration(max(10, round(seconds, -1)))
+    return duration(60 * round(seconds / 60)).removesuffix(" 00 s")
 
 
 def duration(seconds: float) -> str:

@@ -2,8 +2,11 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from typing import Any
 
-from groundset.runs.progress import duration
+from groundset.runs.progress import counted, duration
 from groundset.runs.record import RunFiles
 from groundset.runs.store import RunStore
 
@@ -24,7 +27,8 @@ def account(store: RunStore, reason: str | None) -> list[str]:
     lines += _growth(store)
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
-    return [*lines, *_expected(store, accepted), *_alternatives(store), _refused(store), _cost(store)]
+    lines += [*_expected(store, accepted), *_alternatives(store), _refused(store), *_passed_over(store)]
+    return [*lines, _cost(store)]
 
 
 def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
@@ -51,12 +55,12 @@ def shortage(store: RunStore) -> str:
     reasons = store.results.reasons().items()
     refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
-    agenda = ", ".join(f"{count} {name}" for name, count in store.meta("agenda").items())
-    asked = "asked what is easy to ask" if easy else "asked about as often as they bear"
+    agenda = ", ".join(f"{name} {count}" for name, count in store.meta("agenda").items())
+    how = "what is easy (where the grammar of a sentence begins the question)" if easy else "as often as makes sense"
     mend = "More documents or a lower --size would help"
     further = "; --ask all, in the same folder, goes on to what is hard, where about one question in two is good"
     return (
-        f"all chunks were {asked}, and {missing} samples are missing. There were {agenda}"
+        f"every passage was asked {how}, and {missing} samples are missing. What there was: {agenda}"
         f"{f'; refused most: {most}' if most else ''}. {mend}{further if easy else ''}."
     )
 
@@ -64,17 +68,19 @@ def shortage(store: RunStore) -> str:
 def _growth(store: RunStore) -> list[str]:
     """Return what a run that grew was asked for, in order."""
     growth = store.meta("growth") or []
-    told, before = [], {}
-    for each in growth:
-        options = [f"--{name} {value}" for name, value in each.items() if name not in ("first", "size")]
-        size = "one sample for each chunk" if each["size"] is None else f"{each['size']} samples"
-        changed = [option for option in options if before and option not in before]
-        told.append(f"{size}{' with ' if changed else ''}{', '.join(changed)}")
-        before = options
-    if len(told) < 2:
+    if len(growth) < 2:
         return []
-    later = [f"for {text} from attempt {each['first'] + 1} on" for text, each in zip(told[1:], growth[1:], strict=True)]
-    return [f"The set grew: it was asked for {told[0]} at first, {', '.join(later)}."]
+    told = [_asked_for(growth[0], growth[0])]
+    for before, now in pairwise(growth):
+        same = [name for name in now if name in ("first", "size") or now[name] == before[name]]
+        told.append(f"for {_asked_for(now, same)} from attempt {now['first'] + 1} on")
+    return [f"The set grew: it was asked for {told[0]} at first, {', '.join(told[1:])}."]
+
+
+def _asked_for(asked: Mapping[str, Any], untold: Collection[str]) -> str:
+    size = "one sample for each chunk" if asked["size"] is None else f"{asked['size']} samples"
+    options = [f"--{name} {value}" for name, value in asked.items() if name not in untold]
+    return f"{size}{' with ' if options else ''}{', '.join(options)}"
 
 
 def _expected(store: RunStore, accepted: int) -> list[str]:
@@ -82,10 +88,10 @@ def _expected(store: RunStore, accepted: int) -> list[str]:
     promise = store.meta("compiled").get("judge", {})
     if not accepted or "expected_good" not in promise:
         return []
-    low, high = promise["interval"]
+    good, low, high = (round(100 * share) for share in (promise["expected_good"], *promise["interval"]))
     return [
-        f"Of labelled questions, {promise['expected_good']:.0%} ({low:.0%} to {high:.0%}) of those that pass this "
-        "critic are good."
+        f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on labelled "
+        "questions); read them before you rely on them."
     ]
 
 
@@ -94,28 +100,41 @@ def _alternatives(store: RunStore) -> list[str]:
     counts = store.results.alternative_counts()
     if not counts["samples"]:
         return []
-    changed = f"; for {counts['rank_changed']} that changed the rank" if counts["rank_changed"] else ""
+    better = f", and {counts['rank_changed']} of them found it sooner" if counts["rank_changed"] else ""
     verb = "is" if counts["samples"] == 1 else "are"
-    return [f"{counts['samples']} of the questions {verb} answered by another chunk just as well{changed}."]
+    return [f"{counts['samples']} of the questions {verb} answered by another chunk just as well{better}."]
 
 
 def _refused(store: RunStore) -> str:
     reasons = store.results.reasons()
     if not reasons:
-        return "Refused nothing."
-    total = sum(found.total() for found in reasons.values())
-    steps = sorted(reasons.items(), key=lambda item: -item[1].total())
+        return "Refused no question."
+    total, told = _by_step(reasons)
+    return f"Refused {counted(total, 'question')}, by step: {told}."
+
+
+def _passed_over(store: RunStore) -> list[str]:
+    """Return how many passages there was nothing to ask about."""
+    reasons = store.results.reasons(of_passages=True)
+    if not reasons:
+        return []
+    total, told = _by_step(reasons)
+    return [f"Nothing to ask in {counted(total, 'passage')}, which is no fault: {told}."]
+
+
+def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
+    """Return how many there are, and the steps with their main reasons, the most frequent first."""
     told = []
-    for step, found in steps:
+    for step, found in sorted(reasons.items(), key=lambda item: -item[1].total()):
         main = ", ".join(f"{count} {reason}" for reason, count in found.most_common(_REASONS))
-        told.append(f"{found.total()} {step} ({main})")
-    return f"Refused {total}: {'; '.join(told)}."
+        told.append(f"{step} {found.total()} ({main})")
+    return sum(found.total() for found in reasons.values()), "; ".join(told)
 
 
 def _cost(store: RunStore) -> str:
     calls = store.calls.totals()
     _, seconds = store.spent()
     return (
-        f"Took {duration(seconds)}, {calls.calls:,} language model calls, {calls.prompt_tokens:,} prompt tokens "
-        f"({calls.evaluated_tokens:,} evaluated), {calls.completion_tokens:,} written."
+        f"Took {duration(seconds)}, {calls.calls:,} language model calls, {calls.prompt_tokens:,} tokens read "
+        f"({calls.evaluated_tokens:,} of them anew), {calls.completion_tokens:,} written."
     )

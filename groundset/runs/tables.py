@@ -14,6 +14,8 @@ from groundset.runs.schedule import Verdict
 from programs.types import Attempt, Focus, Outcome, Reject, Sample, StepRecord
 
 Vectors = NDArray[np.float32]
+# Steps that pass a chunk over, where they refuse without a question: there is nothing to ask, which is no fault.
+PASSED_OVER = ("chunk", "keyphrases", "pair")
 _FOCI = TypeAdapter(tuple[Focus, ...])
 CALLS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
@@ -229,11 +231,17 @@ class ResultTable:
         """Return how often each step refused."""
         return dict(self._database.execute("SELECT step, count(*) FROM rejects GROUP BY step ORDER BY min(position)"))
 
-    def reasons(self) -> dict[str, Counter[str]]:
-        """Return for each step why it refused, in general terms, and how often."""
+    def reasons(self, *, of_passages: bool = False) -> dict[str, Counter[str]]:
+        """Return for each step why it refused questions, in general terms, and how often.
+
+        With ``of_passages``, why chunks were passed over without a question.
+        """
         found: dict[str, Counter[str]] = {}
+        marks = ", ".join("?" * len(PASSED_OVER))
+        passed = f"(step IN ({marks}) AND json_extract(record, '$.question') IS NULL)"
         for step, reason in self._database.each(
-            "SELECT step, json_extract(record, '$.reason') FROM rejects ORDER BY position"
+            f"SELECT step, json_extract(record, '$.reason') FROM rejects WHERE {passed} = ? ORDER BY position",
+            (*PASSED_OVER, of_passages),
         ):
             # What follows a colon is about the one candidate.
             found.setdefault(step, Counter())[reason.split(":")[0]] += 1

@@ -44,9 +44,9 @@ class Answer(dspy.Module):
         kept = ground_truth(judged.question, found, judged.focus, judged.passage, language)
         reason = None
         if not language.is_stated(found):
-            reason = f"not stated: {meant!r} was meant"
+            reason = f"not found in the passage: {meant!r} was expected"
         elif kept is None:
-            reason = f"another answer than the one meant: {found!r}, not {meant!r}"
+            reason = f"another answer than expected: {found!r}, not {meant!r}"
         output = {"answer": found, "meant": meant, "agreement": round(agreement(found, meant), 3)}
         trail.say("answer", judged.number, output, good=reason is None, reason=reason)
         if reason:

@@ -90,7 +90,8 @@ def test_json_is_one_document(run, monkeypatch):
         "status": "FINISHED",
     }
     monkeypatch.setattr(CompileStore, "experiments", lambda store: [])
-    assert json.loads(run("experiments", "--json").out) == {"compiles": [], "unfinished": {}}
+    nothing = json.loads(run("experiments", "--json").out)
+    assert nothing == {"store": told["store"], "compiles": [], "unfinished": {}}
 
 
 def test_sixty_columns_are_enough(run_narrow, monkeypatch):

@@ -38,7 +38,14 @@ TRAIL = [
         "verdict": None,
         "reason": None,
     },
-    {"step": "judge", "candidate": 1, "output": {}, "probability": 0.31, "verdict": "bad", "reason": "unclear"},
+    {
+        "step": "judge",
+        "candidate": 1,
+        "output": {"fit": 0.31},
+        "probability": 0.31,
+        "verdict": "bad",
+        "reason": "unclear",
+    },
 ]
 
 
@@ -79,32 +86,37 @@ def folder(tmp_path):
     for name, rows in (("samples", SAMPLES), ("rejects", REJECTS)):
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    thresholds = {"judge": {"threshold": 0.42}, "chunk": {"model": "head"}}
+    (tmp_path / "run.json").write_text(json.dumps({"compiled": thresholds}), encoding="utf-8")
     return tmp_path
 
 
 def test_samples_are_shown_with_their_trail(run, folder):
-    ran = run("show", folder)
+    assert "Trail" not in run("show", folder).out
+    ran = run("show", folder, "--trail")
     assert ran.status == 0
     text = " ".join(ran.out.split())
     for part in (
-        "q-abc1 reasoning, en, good with 0.91, found at rank 2",
-        "q-abd2 reasoning, en, good with 0.91, not found again",
+        "q-abc1 reasoning, en, found at rank 2",
+        "q-abd2 reasoning, en, not found again",
         "Question When does the ferry leave Tollvik?",
-        "Answer at nine",
+        "Answer at nine Good score 0.91, at least 0.42 is needed",
         "Ferry > Times (ferry.md, characters 3 to 40)",
         "[bold]Always.[/bold]",
         "chunk 0 good 0.88 content: 0.91",
         "question 1 question: When?",
-        "judge 1 bad 0.31 unclear",
-        "Shown: 2 of 2 samples. Kept 2, refused 4 (judge 2, chunk 1, pair 1).",
+        "judge 1 bad 0.31 fit: 0.31; unclear",
+        "fit: the probability that all in all it is good, which decides",
+        "Shown: 2 of 2 samples. Kept 2, refused 2 questions (judge 2); 2 passages held nothing to ask.",
     ):
         assert part in text
     assert "\x1b" not in ran.out
+    assert "meant:" not in ran.out, "no step said it"
 
 
 def test_rejects_are_shown_with_step_and_reason(run, folder):
     text = " ".join(run("show", folder, "--rejects", "--limit", 2).out.split())
-    assert "judge not clear, good with 0.20 What [red]this[/red]? chunk c-1" in text
+    assert "judge not clear, score 0.20, at least 0.42 is needed What [red]this[/red]? chunk c-1" in text
     assert "chunk a list chunk c-2" in text
     assert "c-3" not in text
     assert "Shown: 2 of 4 rejects." in text
@@ -215,9 +227,9 @@ def test_options_that_do_not_go_together_are_refused(run, folder, tmp_path):
 
 
 def test_sixty_columns_are_enough(run_narrow, folder):
-    lines = run_narrow("show", folder)
+    lines = run_narrow("show", folder, "--trail")
     assert lines[0].startswith("q-abc1 ───")
-    assert lines[1] == "reasoning, en, good with 0.91, found at rank 2"
+    assert lines[1] == "reasoning, en, found at rank 2"
     trail = lines.index("Trail")
     assert lines[trail + 1 : trail + 7] == [
         "chunk, candidate 0, good, 0.88",
@@ -225,16 +237,16 @@ def test_sixty_columns_are_enough(run_narrow, folder):
         "question, candidate 1",
         "  question: When?",
         "judge, candidate 1, bad, 0.31",
-        "  unclear",
+        "  fit: 0.31; unclear",
     ]
-    assert "judge  not clear, good with 0.20" in run_narrow("show", folder, "--rejects")
+    assert "judge  not clear, score 0.20, at least 0.42 is needed" in run_narrow("show", folder, "--rejects")
 
 
 def test_a_run_without_samples_is_shown_too(run, tmp_path):
     (tmp_path / "samples.jsonl").touch()
     (tmp_path / "rejects.jsonl").touch()
     ran = run("show", tmp_path)
-    assert (ran.status, ran.out) == (0, "Shown: 0 of 0 samples. Kept 0, refused 0.\n")
+    assert (ran.status, ran.out) == (0, "Shown: 0 of 0 samples. Kept 0, refused 0 questions.\n")
 
 
 def test_what_is_no_finished_run_is_wrong_input(run, tmp_path):

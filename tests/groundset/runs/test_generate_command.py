@@ -97,10 +97,10 @@ def test_fewer_than_asked(run, docs, tmp_path):
     ran = run(docs, "--out", tmp_path / "run", *SMALL[2:], "--size", 500)
     assert ran.status == 3
     assert "; refused most: judge: not independent (" in ran.out
-    assert "asked what is easy to ask, and " in ran.out
+    assert "every passage was asked what is easy (where the grammar" in ran.out.lower()
     assert "--ask all, in the same folder, goes on" in ran.out
     everything = run(docs, "--out", tmp_path / "all", "--ask", "all", *SMALL[2:], "--size", 500)
-    assert "asked about as often as they bear" in everything.out
+    assert "asked as often as makes sense" in everything.out
     assert "--ask all" not in everything.out
     assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "short"
     again = run(docs, "--out", tmp_path / "run", *SMALL[2:], "--size", 500)

@@ -182,10 +182,10 @@ def test_what_is_hard_is_asked_after_what_is_easy(docs: Path, tmp_path: Path, re
 def test_a_run_that_was_stopped_can_be_asked_for_more_and_grow_again(docs: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(EngineError):
-        run(docs, out, "evolved", StoppingEngine(10), size=20, workers=4)
+        run(docs, out, "evolved", StoppingEngine(10), size=20)
     with pytest.raises(EngineError):
         run(docs, out, "evolved", StoppingEngine(0), size=30)
-    decided = record(out)["attempts"]
+    assert (decided := record(out)["attempts"]) > 0
     assert run(docs, out, "evolved", size=6).ending == "complete"
     told = [(each["first"], each["size"]) for each in record(out)["growth"]]
     assert told == [(0, 20), (decided, 6)], "nothing was planned for 30"

@@ -1,15 +1,28 @@
 import io
+import time
 
 import pytest
 from rich.console import Console
 
 from groundset.runs import progress as progress_module
 from groundset.runs.decide import Settlement
-from groundset.runs.progress import Progress, duration
+from groundset.runs.progress import Progress, duration, roughly
 from groundset.runs.schedule import Verdict
-from programs.types import Reject, StepRecord
+from programs.types import Reject, Retrieval, Sample, StepRecord
 
 USAGE = {"calls": 1234, "prompt_tokens": 50_000, "evaluated_tokens": 20_000, "completion_tokens": 900}
+SAMPLE = Sample(
+    id="s",
+    question="What?",
+    answer="That.",
+    evolution="simple",
+    language="en",
+    contexts=(),
+    retrieval_gt=(),
+    retrieval=Retrieval(rank=1, retrieved_id="d-0", retrieved_content="", score=1),
+    probability=0.75,
+    trail=(),
+)
 REFUSED = Settlement(Verdict(None, False), None, None, (Reject(step="judge", reason="x", chunk_id="c"),))
 
 
@@ -32,7 +45,7 @@ def test_lines_come_now_and_then_where_there_is_no_terminal(monkeypatch):
     progress.stop()
     line = stream.getvalue()
     assert line.startswith(
-        "2 of 8 samples, 5 attempts; 1,234 calls, 50,000 tokens read (20,000 evaluated), 900 written"
+        "2 of 8 samples, 5 attempts; 1,234 calls, 50,000 tokens read (20,000 of them anew), 900 written"
     )
     assert "left" not in line, "nothing was accepted since this process began"
 
@@ -47,6 +60,53 @@ def test_a_terminal_shows_the_yield_of_each_step():
     shown = stream.getvalue()
     for piece in ("2 of 8 samples", "judge", "67%", "[bold]odd[/bold]", "1,234 calls", "[red]as it is[/red]"):
         assert piece in shown
+
+
+ACCEPTED = Settlement(Verdict("simple", False), SAMPLE, None, ())
+
+
+def test_the_time_left_follows_the_latest_samples_and_the_wait_for_the_next(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now)
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    progress, stream = started(terminal=False)
+
+    def line():
+        stream.seek(0)
+        stream.truncate()
+        progress.tick()
+        return stream.getvalue().strip()
+
+    for _ in range(2):
+        now += 10
+        progress.decided(ACCEPTED)
+    assert line().endswith("1 min 15 s elapsed"), "two samples tell no pace"
+    now += 10
+    progress.decided(ACCEPTED)
+    assert line().endswith("elapsed, about 30 s left"), "3 of 8 are missing, each took 10 s"
+    now += 60
+    assert line().endswith("elapsed, about 2 min left"), "the next one is late"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3, "10 s"), (44, "40 s"), (56, "1 min"), (100, "2 min"), (3700, "1 h 02 min")]
+)
+def test_an_estimate_is_told_as_roughly_as_it_is_known(seconds, text):
+    assert roughly(seconds) == text
+
+
+def test_what_takes_no_time_is_not_said(monkeypatch):
+    stream = io.StringIO()
+    progress = Progress(console=Console(file=stream))
+    with progress.waiting("Checking"):
+        pass
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(progress_module, "PATIENCE_SECONDS", 0.01)
+    with progress.waiting("Checking"):
+        deadline = time.monotonic() + 10
+        while not stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert stream.getvalue() == "Checking.\n"
 
 
 def test_quiet_says_nothing(monkeypatch):

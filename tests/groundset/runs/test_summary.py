@@ -7,7 +7,7 @@ from groundset.runs.record import run_files
 from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
 from groundset.runs.summary import summarise
-from programs.types import Attempt, Chunk, Context, Retrieval, Sample
+from programs.types import Attempt, Chunk, Context, Reject, Retrieval, Sample
 
 CHUNK = Chunk(chunk_id="d-0", doc_id="d", path="d.md", title="D", start=0, end=6, text="First.")
 CONTEXT = Context(chunk=CHUNK, passage=CHUNK.text, topic="D", language="en")
@@ -35,7 +35,7 @@ def sample(number: int, *others: str, source_rank: int) -> Sample:
     [
         ([], None),
         ([1], "1 of the questions is answered by another chunk just as well."),
-        ([1, 4, 2], "3 of the questions are answered by another chunk just as well; for 2 that changed the rank."),
+        ([1, 4, 2], "3 of the questions are answered by another chunk just as well, and 2 of them found it sooner."),
     ],
 )
 def test_the_summary_says_how_often_another_chunk_does_as_well(tmp_path, ranks, line):
@@ -48,3 +48,27 @@ def test_the_summary_says_how_often_another_chunk_does_as_well(tmp_path, ranks, 
             store.results.decide(number, Verdict("simple", False), each, np.zeros(4, dtype=np.float32), [])
         told = summarise(store, run_files(store.folder), "complete", None)
     assert [each for each in told if "just as well" in each] == ([] if line is None else [line])
+
+
+def test_the_summary_says_what_to_expect_and_keeps_passages_apart_from_faults(tmp_path):
+    promise = {"judge": {"threshold": 0.42, "expected_good": 0.584, "interval": [0.487, 0.675]}}
+    meta = {"asked": 4, "compiled": promise}
+    with RunStore.create(tmp_path / "run", meta=meta, documents=[], chunks=[CHUNK]) as store:
+        store.attempts.begin(Attempt(number=0, contexts=(CONTEXT,), wanted="simple"))
+        refused = [
+            Reject(step="chunk", reason="a list", chunk_id="d-0", probability=0.1),
+            Reject(step="chunk", reason="a list", chunk_id="d-1", probability=0.2),
+            Reject(step="keyphrases", reason="no further sentence can carry a question", chunk_id="d-0"),
+            Reject(step="pair", reason="not a question", chunk_id="d-0", question="What"),
+            Reject(step="failure", reason="ValueError: a slip", chunk_id="d-0"),
+        ]
+        vector = np.zeros(4, dtype=np.float32)
+        store.results.decide(0, Verdict("simple", False), sample(0, source_rank=1), vector, refused)
+        told = summarise(store, run_files(store.folder), "complete", None)
+    assert told[1:4] == [
+        "Expect about 58 of 100 questions like these to be good (49 to 68, measured on labelled questions); read them "
+        "before you rely on them.",
+        "Refused 2 questions, by step: pair 1 (1 not a question); failure 1 (1 ValueError).",
+        "Nothing to ask in 3 passages, which is no fault: chunk 2 (2 a list); keyphrases 1 (1 no further sentence can "
+        "carry a question).",
+    ]

@@ -15,7 +15,7 @@ _ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True
 _SAMPLES = _ENVIRONMENT.from_string(
     """<p><strong>{{ run.folder }}</strong>: {{ run | length }} of {{ run.record.asked }} samples, {{ run.status }}.</p>
 <table>
-<tr><th>Question</th><th>Answer</th><th>Kind</th><th>Good with</th></tr>
+<tr><th>Question</th><th>Answer</th><th>Kind</th><th>Score</th></tr>
 {% for sample in run[:first] %}
 <tr><td>{{ sample.question }}</td><td>{{ sample.answer }}</td><td>{{ sample.evolution }}</td>\
 <td>{{ "%.2f" | format(sample.probability) }}</td></tr>
@@ -44,7 +44,7 @@ pre { white-space: pre-wrap; }
 {% for sample in run %}
 <h2>{{ sample.question }}</h2>
 <p>{{ sample.answer }}</p>
-<p><small>{{ sample.evolution }}, {{ sample.language }}, good with {{ "%.2f" | format(sample.probability) }}, \
+<p><small>{{ sample.evolution }}, {{ sample.language }}, score {{ "%.2f" | format(sample.probability) }}, \
 {{ "found at rank %d" | format(sample.retrieval.rank) if sample.retrieval.rank else "not found again" }}</small></p>
 {% for chunk in sample.contexts %}
 <details><summary>{{ chunk.topic }} ({{ chunk.path }})</summary><pre>{{ chunk.text }}</pre></details>

@@ -24,6 +24,7 @@ os.environ["DSPY_CACHEDIR"] = _dspy_cache.name
 # What tests compile and generate is tracked where nobody looks, not in the checkout.
 _tracked = tempfile.TemporaryDirectory(prefix="groundset-mlflow-")
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{_tracked.name}/mlflow.db"
+os.environ["XDG_DATA_HOME"] = _tracked.name
 os.environ.pop("GROUNDSET_HUB", None)
 privacy.set_defaults(hub=True)
 # Nothing listens on this port: a test that asks the Hub without meaning to fails at once. Offline mode itself

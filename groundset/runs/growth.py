@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundset.runs.config import RunConfig, option_name
+from groundset.options import option_name
+from groundset.runs.config import RunConfig
 from groundset.runs.store import RunStore
 from programs.errors import InputError, RunMismatchError
 from programs.recipes.base import Recipe

@@ -152,8 +152,9 @@ def test_a_running_loop_another_thread_and_a_second_call_do_not_matter(docs: Pat
 
 @pytest.fixture
 def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A store of MLflow that a notebook has chosen, with a run that is active; the folder of work is another."""
+    """A store of MLflow that a notebook has chosen, with a run that is active; the project has another."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "mlruns").mkdir()
     uri = f"sqlite:///{tmp_path / 'own.db'}"
     before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri(uri)
@@ -187,11 +188,11 @@ def test_settings_of_dspy_and_mlflow_are_as_they_were(docs: Path, tmp_path: Path
 def test_a_run_that_cannot_be_tracked_is_finished_and_warned_of(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mlruns").write_text("a file where the store should be")
-    monkeypatch.chdir(tmp_path)
+    store = tmp_path / "store"
+    store.write_text("a file where the store should be")
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     with pytest.warns(UserWarning, match=r"^Not tracked: cannot track in .* \(track=False leaves it out\)$") as warned:
-        run = groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "track": True})
+        run = groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "track": True, "tracking": store})
     assert run.is_complete
     assert warned[0].filename == __file__
 

@@ -100,7 +100,7 @@ def test_every_option_of_the_command_is_a_field():
 
     from groundset.cli.generate import generate
 
-    others = {"docs", "out", "config", "track", "track_texts", "verbose", "quiet"}
+    others = {"docs", "out", "config", "track", "track_texts", "tracking", "verbose", "quiet"}
     assert set(inspect.signature(generate).parameters) - others == set(RunConfig.model_fields) - {
         "documents",
         "lm_file",

@@ -52,7 +52,9 @@ class RunModels:
         tell: Callable[[str], object],
         verbose: bool,
     ) -> None:
-        """Open or verify the models that a configuration names; ``stack`` closes them, ``tell`` is told of each and of who gets texts.
+        """Open or verify the models that a configuration names; ``stack`` closes them.
+
+        ``tell`` is told of each and of who gets texts.
 
         Raises:
             ModelError: one cannot be found, fetched, verified or reached.

@@ -88,9 +88,7 @@ def log_generation(record: Path, store: TrackingStore) -> str:
     if "expected_good" in expected:
         metrics["expected_good"] = expected["expected_good"]
         metrics["expected_good_low"], metrics["expected_good_high"] = expected["interval"]
-    return store.log_run(
-        record.parent.name, _key(record, told), parameters, metrics, record.parent / "samples.jsonl"
-    )
+    return store.log_run(record.parent.name, _key(record, told), parameters, metrics, record.parent / "samples.jsonl")
 
 
 def _key(record: Path, told: Mapping[str, Any]) -> str:

@@ -230,7 +230,9 @@ def test_a_key_goes_only_to_an_address_that_a_person_named(
     kept = (
         f"GROUNDSET_API_KEY is not sent to {where}: a file names that address. Name the model with --lm to send it.\n"
     )
-    assert ran.err.startswith(f"{'' if option else kept}Texts go to {where}.\n")
+    before, _, _ = ran.err.partition("Reading documents")
+    assert f"{'' if option else kept}Texts go to {where}.\n" in before
+    assert ("is not sent to" in before) == (not option)
 
 
 def test_a_key_goes_to_this_machine_whoever_named_it(ask_server, serving, tmp_path, monkeypatch):

@@ -252,7 +252,7 @@ def test_a_store_is_here_only_in_files(uri: str, host: str | None) -> None:
 
 def test_an_address_of_a_store_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@[::1")
-    with pytest.raises(InputError, match=r"^MLFLOW_TRACKING_URI: http://\[::1 is no address"):
+    with pytest.raises(InputError, match=r"^MLFLOW_TRACKING_URI or --tracking: http://\[::1 is no address"):
         CompileStore.open()
 
 

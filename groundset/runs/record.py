@@ -83,6 +83,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "evolutions": evolutions,
         "attempts": store.attempts.decided(),
         "growth": store.meta("growth"),
+        "kinds": store.results.kind_counts(),
         "alternatives": store.results.alternative_counts(),
         "counts": step_counts(store),
         "calls": calls.calls,

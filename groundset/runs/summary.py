@@ -24,6 +24,8 @@ def account(store: RunStore, reason: str | None) -> list[str]:
         f"Kept {accepted} of {asked} samples{f' ({kinds})' if kinds else ''} "
         f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
     ]
+    if asked_for := store.results.kind_counts():
+        lines.append(f"The questions ask for: {', '.join(f'{kind} {count}' for kind, count in asked_for.items())}.")
     lines += _growth(store)
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")

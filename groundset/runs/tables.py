@@ -227,6 +227,14 @@ class ResultTable:
         )
         return dict(rows)
 
+    def kind_counts(self) -> dict[str, int]:
+        """Return how many samples ask for each kind of thing, the most first; nothing for what was kept without one."""
+        rows = self._database.execute(
+            "SELECT json_extract(record, '$.metadata.kind') AS kind, count(*) FROM samples WHERE kind IS NOT NULL "
+            "GROUP BY kind ORDER BY count(*) DESC, kind"
+        )
+        return dict(rows)
+
     def reject_counts(self) -> dict[str, int]:
         """Return how often each step refused."""
         return dict(self._database.execute("SELECT step, count(*) FROM rejects GROUP BY step ORDER BY min(position)"))

@@ -145,6 +145,16 @@ def test_it_is_known_how_often_another_chunk_does_as_well(tmp_path, samples, cou
         assert store.results.alternative_counts() == dict(zip(("samples", "rank_changed"), counts, strict=True))
 
 
+def test_kinds_of_questions_are_counted(tmp_path):
+    with create(tmp_path / "run") as store:
+        for number, kind in enumerate(("time", None)):
+            store.attempts.begin(attempt(number))
+            told = {"kind": kind} if kind else {}
+            each = sample(f"s{number}").model_copy(update={"metadata": told})
+            store.results.decide(number, Verdict("simple", False), each, VECTORS[number], [])
+        assert store.results.kind_counts() == {"time": 1}
+
+
 def test_a_decision_is_stored_whole_or_not_at_all(tmp_path):
     with create(tmp_path / "run") as store:
         for number in range(2):

@@ -50,7 +50,7 @@ lint: install ## Check style, types and the layers
 	$(BIN)/lint-imports
 
 test: lint ## Check everything: lint, tests with a small real model, the wheel
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 compile: install ## Fit the critics in data/compiled/ to data/labels/ again
 	$(BIN)/groundset compile all --out data/compiled

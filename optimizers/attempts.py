@@ -57,7 +57,9 @@ def attempt_examples(
     for split, kept in splits_of(label for label in labels if label.good).items():
         contexts = [_read(label, languages) for label in kept]
         agenda = row.agenda(Material(contexts, near, languages), chosen, _MANY)
-        offers = [offer for key in agenda.keys for offer in agenda.offers(key, 0, ()).items()]
+        # A chunk that can only be asked for what many others can be asked for too waits for the second round.
+        first = (agenda.offers(key, 0, ()) or agenda.offers(key, 1, ()) for key in agenda.keys)
+        offers = [offer for each in first for offer in each.items()]
         examples = [
             _example(Attempt(number=number, contexts=offered, wanted=wanted, seed=seed + number))
             for number, (wanted, offered) in enumerate(offers)

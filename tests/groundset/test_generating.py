@@ -32,7 +32,8 @@ from pathlib import Path
 sys.path[:0] = {[str(Path(scripted_run.__file__).parent)]!r}
 from scripted_run import ScriptedEngine, scripted_generation
 import groundset
-from groundset.runs import generation
+from groundset.runs import generation, run as engine
+engine.HASTY_GRACE_SECONDS = 60.0  # nothing but a second signal ends a call sooner
 docs, out, log, seconds = sys.argv[1:]
 generation.run_generation = scripted_generation(ScriptedEngine(Path(log), float(seconds)))
 before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
@@ -168,11 +169,12 @@ def test_settings_of_dspy_and_mlflow_are_as_they_were(docs: Path, tmp_path: Path
     mine = dspy.LM("openai/mine", api_key="none")
     dspy.configure(lm=mine)
     log, heard = logging.getLogger("dspy.clients.lm"), logging.getLogger("mlflow").level
+    before = log.level, list(log.filters)
     settings, cache, active = dict(dspy.settings.config), dspy.cache, mlflow.active_run()
     groundset.generate(docs, out=tmp_path / "run", **{**SMALL, "track": True})
     assert dict(dspy.settings.config) == settings
     assert (dspy.settings.lm, dspy.cache) == (mine, cache)
-    assert (log.level, log.filters) == (logging.NOTSET, [])
+    assert (log.level, log.filters) == before
     assert logging.getLogger("mlflow").level == heard
     assert mlflow.get_tracking_uri() == own_store
     assert "MLFLOW_TRACKING_URI" not in os.environ
@@ -227,11 +229,9 @@ def test_a_second_ctrl_c_does_not_wait_and_the_process_lives(docs: Path, tmp_pat
     process = start(docs, tmp_path / "run", tmp_path / "calls", 60)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
-    told, wrong = process.communicate(timeout=60)
+    told, wrong = process.communicate(timeout=40)
     assert (process.returncode, told) == (0, "interrupted 0\n"), wrong
-    assert time.monotonic() - began < 4, "it waits five seconds for a call if it is not told twice"
 
 
 def test_whoever_ends_the_process_still_does(docs: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -12,8 +13,11 @@ from programs.types import Heading
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
-_TAG = re.compile(r"<!--.*?-->|<[^>]*>", re.DOTALL)
-_PARSER = MarkdownIt("commonmark").enable("table")
+_SHOWN = re.compile(r"\S")
+_BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
+_INLINE = MarkdownIt("commonmark")
+# What is longer is no heading, though it is marked as one: a paragraph above a line of dashes.
+_MAX_HEADING = 1_000
 
 
 def parse_markdown(text: str) -> Parsed:
@@ -24,29 +28,34 @@ def parse_markdown(text: str) -> Parsed:
         named = _FRONT_TITLE.search(front.group(1))
         title = named.group(1).strip().strip("\"'") if named else None
         text = text[front.end() :].lstrip("\n")
-    tokens = _PARSER.parse(text)
+    links: dict[str, Any] = {}
+    tokens = _BLOCKS.parse(text, links)
     bare = _without_empty_html(text, tokens)
     if bare != text:
-        text, tokens = bare, _PARSER.parse(bare)
-    headings = _headings(text, tokens)
+        links = {}
+        text, tokens = bare, _BLOCKS.parse(bare, links)
+    headings = _headings(text, tokens, links)
     return Parsed(text, title or heading_title(text, headings), headings)
 
 
 def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
     """Return the heading that is the document's title: the first of level 1, or one that opens the text."""
+    opening = len(text) - len(text.lstrip())
     for heading in headings:
-        if heading.level == 1 or not text[: heading.start].strip():
+        if heading.level == 1 or heading.start <= opening:
             return heading.text
     return None
 
 
-def _headings(text: str, tokens: Sequence[Token]) -> list[Heading]:
+def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list[Heading]:
     starts = line_starts(text)
     found = []
     for token, inline in pairwise(tokens):
         # Level 0 only: a heading inside a list or a quotation does not divide the document.
-        if token.type == "heading_open" and token.level == 0 and token.map:
-            title = " ".join(_plain(inline.children or []).split())
+        if token.type == "heading_open" and token.level == 0 and token.map and len(inline.content) <= _MAX_HEADING:
+            # Nothing but headings is parsed further: what stands in a line is of no use here, and can be slow.
+            [told] = _INLINE.parseInline(inline.content, links)
+            title = " ".join(_plain(told.children or []).split())
             if title:
                 found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
     return found
@@ -69,7 +78,30 @@ def _plain(tokens: Sequence[Token]) -> str:
 def _without_empty_html(text: str, tokens: Sequence[Token]) -> str:
     """Drop HTML blocks that show nothing: comments, anchors, pictures."""
     lines = text.split("\n")
-    for token in reversed(tokens):
-        if token.type == "html_block" and token.map and not _TAG.sub("", token.content).strip():
-            del lines[token.map[0] : token.map[1]]
-    return "\n".join(lines).strip("\n")
+    kept: list[str] = []
+    done = 0
+    for token in tokens:
+        if token.type == "html_block" and token.map and _shows_nothing(token.content):
+            kept += lines[done : token.map[0]]
+            done = token.map[1]
+    return "\n".join([*kept, *lines[done:]]).strip("\n")
+
+
+def _shows_nothing(html: str) -> bool:
+    """Say whether HTML holds tags, comments and white space only."""
+    position = 0
+    comments = True  # whether a comment may still end
+    while True:
+        shown = _SHOWN.search(html, position)
+        if shown is None:
+            return True
+        position = shown.start()
+        end = html.find("-->", position + 4) if comments and html.startswith("<!--", position) else -1
+        if end >= 0:
+            position = end + 3
+            continue
+        comments = comments and not html.startswith("<!--", position)
+        end = html.find(">", position) if html[position] == "<" else -1
+        if end < 0:
+            return False
+        position = end + 1

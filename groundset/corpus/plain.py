@@ -10,8 +10,8 @@ from groundset.corpus.parsed import Parsed
 from programs.types import Heading
 
 _UNDERLINE = re.compile(r"^([=\-~^\"*+#])\1{2,}$")
-_WIKI = re.compile(r"^(={1,6})\s*([^=].*?)\s*\1$")
-_ATX = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
+_WIKI = re.compile(r"^(={1,6})(?!=)\s*(\S.*)\1$")
+_ATX = re.compile(r"^(#{1,6})\s+(.*)$")
 _NUMBERED = re.compile(r"^(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+(\S.*)$")
 _BULLET = re.compile(r"^(?:[•*–-]|\d{1,3}\.)\s")
 _YEAR = re.compile(r"^\d{4}$")
@@ -71,9 +71,9 @@ def _title(lines: list[_Line]) -> str | None:
     if not lines:
         return None
     first = lines[0]
-    marked = _ATX.match(first.text) or _WIKI.match(first.text)
+    marked = _mark(first.text)
     if marked:
-        return str(marked.group(2))
+        return marked[1]
     looks = len(first.text) <= _MAX_TITLE and not _SENTENCE_END.search(first.text)
     return first.text if looks and (first.alone or first.underline) and first.next else None
 
@@ -104,18 +104,27 @@ def _marked(lines: list[_Line]) -> Iterator[Heading]:
     underlines: list[str] = []
     previous = ""
     for line in lines:
-        marked = _WIKI.match(line.text) or _ATX.match(line.text) if line.alone else None
+        marked = _mark(line.text) if line.alone else None
         if len(line.text) > _MAX_HEADING:
             continue
         if marked:
-            text = marked.group(2).removesuffix("[edit]")
-            yield Heading(level=len(marked.group(1)), text=text, start=line.start)
+            level, text = marked
+            yield Heading(level=level, text=text.removesuffix("[edit]"), start=line.start)
         elif line.underline and not previous and any(map(str.isalpha, line.text)):
             if line.underline not in underlines:
                 underlines.append(line.underline)
             level = min(underlines.index(line.underline) + 1, 6)
             yield Heading(level=level, text=line.text, start=line.start)
         previous = line.underline
+
+
+def _mark(text: str) -> tuple[int, str] | None:
+    """Return the level and the text of a heading that is marked as one."""
+    if wiki := _WIKI.match(text):
+        return len(wiki.group(1)), wiki.group(2).rstrip()
+    if atx := _ATX.match(text):
+        return len(atx.group(1)), atx.group(2).rstrip("#").rstrip()
+    return None
 
 
 def _is_short(line: _Line) -> bool:

@@ -1,14 +1,16 @@
 """Documents to chunks: cut, merge, join what is too short, name what is left."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from groundset.corpus.chunkers import Chunker, ChunkingTools
 from groundset.corpus.packing import trim
-from groundset.corpus.structure import Span, heading_end, heading_path, is_short_line
+from groundset.corpus.structure import Span, heading_end, heading_paths, is_short_line
 from programs.types import Chunk, Document
 
 _NOT_SPACE = re.compile(r"\S")
+_Path = tuple[int, ...]
 
 
 def chunk_document(
@@ -18,40 +20,52 @@ def chunk_document(
     cut = chunker.split(document, size, overlap, tools)
     spans = [span for span in (trim(document.text, span) for span in cut) if span.start < span.end]
     spans = [Span(spans[i].start, spans[min(i + merge, len(spans)) - 1].end) for i in range(0, len(spans), merge)]
-    joined = _join_short(document, spans, min_length, chunker.by_section)
+    paths = _Paths(document)
+    joined = _join_short(document, spans, min_length, paths if chunker.by_section else None)
     kept = [span for span in joined if span.end - span.start >= min_length]
-    chunks = [_chunk(document, span, number) for number, span in enumerate(kept, 1)]
+    chunks = [_chunk(document, span, number, paths.of(span)) for number, span in enumerate(kept, 1)]
     return chunks, len(joined) - len(kept)
 
 
-def _chunk(document: Document, span: Span, number: int) -> Chunk:
+def _chunk(document: Document, span: Span, number: int, path: _Path) -> Chunk:
     return Chunk(
         chunk_id=f"{document.doc_id}-{number:04d}",
         doc_id=document.doc_id,
         path=document.path,
         title=document.title,
-        headings=tuple(document.headings[index].text for index in _path(document, span)),
+        headings=tuple(document.headings[index].text for index in path),
         start=span.start,
         end=span.end,
         text=document.text[span.start : span.end],
     )
 
 
-def _path(document: Document, span: Span) -> tuple[int, ...]:
-    """Number the headings above the first text of a span that is not itself a heading."""
-    text, headings = document.text, document.headings
-    index = max((i for i, heading in enumerate(headings) if heading.start <= span.start), default=-1)
-    position = span.start
-    while True:
-        if index >= 0 and headings[index].start == position:
-            position = heading_end(text, position)
-        below = headings[index + 1].start if index + 1 < len(headings) else span.end
-        between = _skip_space(text, position)
-        leads = between == below or is_short_line(text, between, below)
-        if below >= span.end or not leads:
-            return heading_path(headings, index) if index >= 0 else ()
-        index += 1
-        position = below
+class _Paths:
+    """Finds the headings above a span, for all spans of a document."""
+
+    def __init__(self, document: Document) -> None:
+        self._text = document.text
+        self._starts = [heading.start for heading in document.headings]
+        self._paths = heading_paths(document.headings)
+
+    def of(self, span: Span) -> _Path:
+        """Number the headings above the first text of a span that is not itself a heading."""
+        index = bisect_right(self._starts, span.start) - 1
+        position = span.start
+        while True:
+            if index >= 0 and self._starts[index] == position:
+                position = heading_end(self._text, position)
+            below = self._starts[index + 1] if index + 1 < len(self._starts) else span.end
+            # What lies between is looked at last: it can be long, and most spans end before the next heading.
+            if below >= span.end or not self._leads(position, below):
+                return self._paths[index] if index >= 0 else ()
+            index += 1
+            position = below
+
+    def _leads(self, position: int, below: int) -> bool:
+        """Say whether there is nothing up to the heading at ``below`` but perhaps a line that is one too."""
+        between = _skip_space(self._text, position)
+        return between == below or is_short_line(self._text, between, below)
 
 
 def _skip_space(text: str, position: int) -> int:
@@ -59,29 +73,21 @@ def _skip_space(text: str, position: int) -> int:
     return text_from.start() if text_from else len(text)
 
 
-def _join_short(document: Document, spans: Sequence[Span], min_length: int, by_section: bool) -> list[Span]:
+def _join_short(document: Document, spans: Sequence[Span], min_length: int, paths: _Paths | None) -> list[Span]:
     """Join every span below ``min_length`` to the shorter of its neighbours in the same section."""
-    joined = list(spans)
-    paths = [_path(document, span) if by_section else () for span in joined]
-    index = 0
-    while index < len(joined):
-        if joined[index].end - joined[index].start >= min_length:
-            index += 1
+    done: list[tuple[Span, _Path]] = []
+    ahead = [(span, paths.of(span) if paths else ()) for span in reversed(spans)]
+    while ahead:
+        span, path = ahead.pop()
+        neighbours = [side for side in (done, ahead) if side and _share_section(document, path, side[-1][1])]
+        if span.end - span.start >= min_length or not neighbours:
+            done.append((span, path))
             continue
-        neighbours = [
-            other
-            for other in (index - 1, index + 1)
-            if 0 <= other < len(joined) and _share_section(document, paths[index], paths[other])
-        ]
-        if not neighbours:
-            index += 1
-            continue
-        other = min(neighbours, key=lambda i: joined[i].end - joined[i].start)
-        first = min(index, other)
-        joined[first : first + 2] = [Span(joined[first].start, joined[first + 1].end)]
-        paths[first : first + 2] = [paths[first]]
-        index = first
-    return joined
+        side = min(neighbours, key=lambda side: side[-1][0].end - side[-1][0].start)
+        other, others = side.pop()
+        # The joined span is looked at again; it may still be too short.
+        ahead.append((Span(other.start, span.end), others) if side is done else (Span(span.start, other.end), path))
+    return [span for span, _ in done]
 
 
 def _share_section(document: Document, one: Sequence[int], other: Sequence[int]) -> bool:

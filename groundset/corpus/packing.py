@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from groundset.corpus.structure import Atom, Span
 
 
@@ -12,18 +14,19 @@ def pack(atoms: Sequence[Atom], size: int, fullness: float = 1.0) -> list[list[A
     cost of the cut after its last atom. The minimum over all groupings is found exactly, from the first
     atom to the last. An atom longer than ``size`` is a chunk of its own.
     """
-    best = [0.0] + [float("inf")] * len(atoms)
+    starts = np.array([atom.start for atom in atoms])
+    best = np.zeros(len(atoms) + 1)
     came_from = [0] * (len(atoms) + 1)
-    for end in range(1, len(atoms) + 1):
-        cut = atoms[end - 1].cost if end < len(atoms) else 0.0
-        for start in range(end - 1, -1, -1):
-            length = atoms[end - 1].end - atoms[start].start
-            if length > size and start < end - 1:
-                break
-            unused = max(0.0, 1 - length / size)
-            total = best[start] + fullness * unused * unused + cut
-            if total < best[end]:
-                best[end], came_from[end] = total, start
+    first = 0
+    for end, atom in enumerate(atoms, 1):
+        cut = atom.cost if end < len(atoms) else 0.0
+        while first < end - 1 and atom.end - atoms[first].start > size:
+            first += 1
+        # All starts at once: where atoms are a few characters long there are hundreds of them.
+        unused = np.maximum(0.0, 1 - (atom.end - starts[first:end]) / size)
+        totals = best[first:end] + fullness * unused * unused + cut
+        start = end - 1 - int(np.argmin(totals[::-1]))
+        best[end], came_from[end] = totals[start - first], start
     groups: list[list[Atom]] = []
     end = len(atoms)
     while end:

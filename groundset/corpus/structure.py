@@ -56,26 +56,25 @@ def sections(document: Document, size: int) -> list[Section]:
     starts = [heading.start for heading in headings]
     if not starts or text[: starts[0]].strip():
         found.append(Section((), list(_atoms(text, 0, starts[0] if starts else len(text), size))))
-    waiting: list[Atom] = []
+    paths = heading_paths(headings)
+    atoms: list[Atom] = []
     for index, (start, end) in enumerate(pairwise([*starts, len(text)])):
         body = heading_end(text, start)
-        atoms = [*waiting, Atom(start, body, HEADING), *_atoms(text, body, end, size)]
+        before = len(atoms)
+        atoms.append(Atom(start, body, HEADING))
+        atoms += _atoms(text, body, end, size)
         orphan: list[Atom] = []
         if index + 1 < len(headings) and text.startswith(headings[index + 1].text, end):
             # Before an unmarked heading a short line is one too, which the parser could not be sure of.
             orphan = [
-                atom
-                for atom in atoms[-1:]
-                if is_short_line(text, atom.start, atom.end) and len(atoms) > len(waiting) + 2
+                atom for atom in atoms[-1:] if is_short_line(text, atom.start, atom.end) and len(atoms) > before + 2
             ]
-            atoms = atoms[: len(atoms) - len(orphan)]
+            del atoms[len(atoms) - len(orphan) :]
         leads = index + 1 < len(headings) and headings[index + 1].level >= headings[index].level
-        if leads and not text[body:end].strip():
-            # A heading with nothing below but another one goes with that one's text.
-            waiting = atoms
-        else:
-            found.append(Section(heading_path(headings, index), atoms))
-            waiting = [atom._replace(cost=HEADING) for atom in orphan]
+        # A heading with nothing below but another one goes with that one's text.
+        if not leads or text[body:end].strip():
+            found.append(Section(paths[index], atoms))
+            atoms = [atom._replace(cost=HEADING) for atom in orphan]
     return [section for section in found if section.atoms]
 
 
@@ -94,13 +93,16 @@ def heading_end(text: str, start: int) -> int:
     return underline.end() if underline else end
 
 
-def heading_path(headings: Sequence[Heading], index: int) -> tuple[int, ...]:
-    """Return the numbers of the headings above the text that follows heading ``index``, its own last."""
-    path = [index]
-    for above in range(index - 1, -1, -1):
-        if headings[above].level < headings[path[0]].level:
-            path.insert(0, above)
-    return tuple(path)
+def heading_paths(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
+    """Return, for each heading, the numbers of the headings above the text that follows it, its own last."""
+    paths: list[tuple[int, ...]] = []
+    path: tuple[int, ...] = ()
+    for index, heading in enumerate(headings):
+        while path and headings[path[-1]].level >= heading.level:
+            path = path[:-1]
+        path = (*path, index)
+        paths.append(path)
+    return paths
 
 
 def sentence_atoms(text: str, size: int) -> list[Atom]:

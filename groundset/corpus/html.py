@@ -4,9 +4,10 @@ import io
 import re
 import warnings
 
-from bs4 import BeautifulSoup, Comment, Tag
+from bs4 import Comment, Tag
 from bs4.dammit import EncodingDetector
 
+from groundset.corpus.html_tree import parse_tree, split_long_lists, text_lengths
 from groundset.corpus.markdown import heading_title, parse_markdown
 from groundset.corpus.parsed import Parsed, UnparsableError
 from groundset.corpus.text import clean, decode
@@ -37,6 +38,11 @@ _CONTENT_TAGS = frozenset(
     {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
 )
 _HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+# More blanks in a row than any page means: patterns of foreign code take time that grows with their square.
+_BLANKS = re.compile(r"[ \t]{1000,}")
+_MAX_TITLE = 1_000
+# Bytes of which the first twentieth may name the encoding.
+_HEAD = 1 << 18
 _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 # A page whose <main> holds less than this share of its text keeps that text for something else.
 _MIN_MAIN = 0.3
@@ -46,15 +52,17 @@ _MAX_NOISE = 0.5
 
 def parse_html(data: bytes) -> Parsed:
     """Parse a web page into Markdown, its title and its headings."""
-    declared = EncodingDetector.find_declared_encoding(data, is_html=True)
-    soup = BeautifulSoup(clean(decode(data, declared)), "html.parser")
-    page_title = " ".join(soup.title.get_text().split()) if soup.title else ""
+    declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
+    soup = parse_tree(_BLANKS.sub(" ", clean(decode(data, declared))))
+    page_title = " ".join(soup.title.get_text().split())[:_MAX_TITLE] if soup.title else ""
     root = soup.body or soup
     _drop_noise(root)
     content = _main_content(root)
-    for aside in content.find_all("aside"):
-        # Where it stands it would tear the article apart and pass its heading to the text that follows.
-        content.append(aside.extract())
+    # Where it stands, an aside would tear the article apart and pass its heading to the text that follows. The
+    # innermost goes first, so that none is taken out with others inside.
+    asides = [aside.extract() for aside in reversed(content.find_all("aside"))]
+    content.extend(reversed(asides))
+    split_long_lists(soup, content)
     markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(str(content))))
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
@@ -80,9 +88,11 @@ def _drop_noise(root: Tag) -> None:
         comment.extract()
     for element in root.select(_NOISE):
         element.decompose()
-    total = len(root.get_text())
+    lengths = text_lengths(root)
+    dropped: set[int] = set()
     for element in root.find_all(_is_noise):
-        if not element.decomposed and len(element.get_text()) <= _MAX_NOISE * total:
+        if id(element) not in dropped and lengths[id(element)] <= _MAX_NOISE * lengths[id(root)]:
+            dropped.update(map(id, element.find_all(True)))
             element.decompose()
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pdfplumber
-from pdfminer.layout import LTChar, LTTextBox, LTTextLine
+from pdfminer.layout import IndexAssigner, LAParams, LTChar, LTPage, LTTextBox, LTTextLine
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
@@ -19,6 +19,12 @@ from groundset.corpus.pdf_text import Line, Page, Table, pages_to_markdown
 from groundset.corpus.text import clean
 
 _MIN_FILLED = 0.5
+# More boxes of text than this on a page are read from top to bottom: the time to find their order grows with the cube.
+_MAX_BOXES = 300
+# More lines than this on a page are a drawing, not tables.
+_MAX_EDGES = 20_000
+# Rows of tables times characters of the page; each is looked up in each.
+_MAX_LOOKUPS = 2_000_000
 _LOGGERS = ("pdfminer", "pdfplumber")
 
 
@@ -26,7 +32,7 @@ def parse_pdf(data: bytes) -> Parsed:
     """Parse a PDF into Markdown: paragraphs joined, headings by font size, running heads dropped."""
     with _quiet():
         try:
-            with pdfplumber.open(io.BytesIO(data), laparams={}) as pdf:
+            with pdfplumber.open(io.BytesIO(data), laparams={"boxes_flow": None}) as pdf:
                 pages = [_read_page(page) for page in pdf.pages]
                 metadata = pdf.metadata or {}
         except Exception as error:
@@ -63,21 +69,42 @@ def _reason(error: Exception) -> str:
 
 
 def _read_page(page: Any) -> Page:
-    tables = []
-    for found in page.find_tables():
-        rows = [[" ".join((cell or "").split()) for cell in row] for row in found.extract()]
-        cells = [cell for row in rows for cell in row]
-        if len(rows) > 1 and len(rows[0]) > 1 and sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
-            x0, top, x1, bottom = found.bbox
-            tables.append(Table(x0, page.height - top, x1, page.height - bottom, rows))
+    tables = list(_read_tables(page))
     lines = []
-    for number, box in enumerate(item for item in page.layout if isinstance(item, LTTextBox)):
+    for number, box in enumerate(_boxes_in_order(page.layout)):
         for item in box:
             line = _read_line(item, number)
             if line is not None and not any(table.holds(line) for table in tables):
                 lines.append(line)
     page.close()
     return Page(float(page.height), lines, tables)
+
+
+def _read_tables(page: Any) -> Iterator[Table]:
+    found = page.find_tables() if len(page.edges) <= _MAX_EDGES else []
+    # A frame around text is found as a table too; most of what is drawn are such.
+    found = [table for table in found if len(table.rows) > 1 and len(table.rows[0].cells) > 1]
+    if sum(len(table.rows) for table in found) * len(page.chars) > _MAX_LOOKUPS:
+        return
+    for table in found:
+        rows = [[" ".join((cell or "").split()) for cell in row] for row in table.extract()]
+        cells = [cell for row in rows for cell in row]
+        if sum(map(bool, cells)) >= _MIN_FILLED * len(cells):
+            x0, top, x1, bottom = table.bbox
+            yield Table(x0, page.height - top, x1, page.height - bottom, rows)
+
+
+def _boxes_in_order(layout: LTPage) -> list[LTTextBox]:
+    """Return the boxes of text on a page as they are read, columns one after the other."""
+    boxes = [item for item in layout if isinstance(item, LTTextBox)]
+    if len(boxes) <= _MAX_BOXES:
+        options = LAParams()
+        assigner = IndexAssigner()
+        for group in layout.group_textboxes(options, boxes):
+            group.analyze(options)
+            assigner.run(group)
+        boxes.sort(key=lambda box: box.index)
+    return boxes
 
 
 def _read_line(item: LTTextLine, box: int) -> Line | None:

@@ -12,7 +12,7 @@ _PAGE_NUMBER = re.compile(
 _BULLET = re.compile(r"^[•‣▪●◦○–*-]\s+")
 _ITEM = re.compile(r"^(?:[•‣▪●◦○–*-]\s|\(?\d{1,3}[.)]\s|\[\d{1,3}\]\s|\(?[a-z][.)]\s)")
 _OPEN_END = re.compile(r"[^.!?:;…'\"”’)\]]$")
-_BROKEN_WORD = re.compile(r"([^\W\d_]+)-$")
+_BROKEN_WORD = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-$")
 _BROKEN_PLAIN_WORD = re.compile(r"(?:^|\s)[^\W\d_]+-$")
 _FIRST_WORD = re.compile(r"^[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -25,6 +25,8 @@ _MAX_BOLD_HEADING = 70
 _HYPHENATED = 0.02
 # How many blocks back the first half of a broken paragraph is looked for.
 _MAX_BETWEEN = 4
+# Characters: what ends without a space in so many is no word.
+_LONGEST_WORD = 200
 
 
 class Line(NamedTuple):
@@ -126,6 +128,7 @@ def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Bloc
     blocks: list[_Block] = []
     paragraph: list[Line] = []
     left = min(line.x0 for line in box)
+    sizes = Counter(line.size for line in box)
 
     def flush() -> None:
         if paragraph:
@@ -134,7 +137,7 @@ def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Bloc
             paragraph.clear()
 
     for line in box:
-        if _is_heading(line, box, body):
+        if _is_heading(line, sizes, body):
             flush()
             previous = blocks[-1] if blocks else None
             if previous and previous.kind == "heading" and previous.size == line.size:
@@ -150,14 +153,15 @@ def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Bloc
     return blocks
 
 
-def _is_heading(line: Line, box: Sequence[Line], body: float) -> bool:
+def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
+    """Say whether a line is a heading; ``sizes`` counts the lines of its box by the size of their letters."""
     text = line.text
     if len(text) > _MAX_HEADING or sum(map(str.isalpha, text)) < 3:
         return False
     if line.size >= body * _HEADING_SCALE:
-        return sum(other.size == line.size for other in box) <= 3 and not text.endswith((",", ";"))
+        return sizes[line.size] <= 3 and not text.endswith((",", ";"))
     # Bold in the size of the text is a heading only where it stands alone and reads like one.
-    alone = len(box) == 1 and line.bold and line.size >= body
+    alone = sizes.total() == 1 and line.bold and line.size >= body
     return alone and len(text) <= _MAX_BOLD_HEADING and text[-1] not in ".,;:" and text[0].isupper()
 
 
@@ -190,7 +194,7 @@ def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_B
             ),
             None,
         )
-        if rest and broken is not None and _OPEN_END.search(joined[broken].text):
+        if rest and broken is not None and _OPEN_END.search(joined[broken].text[-1:]):
             joined[broken] = joined[broken]._replace(text=join([joined[broken].text, block.text]))
         else:
             joined.append(block)
@@ -214,18 +218,19 @@ class _Joiner:
         self._hyphenates = broken >= _HYPHENATED * len(lines)
 
     def __call__(self, parts: Sequence[str]) -> str:
-        text = parts[0]
+        pieces = [parts[0]]
         for part in parts[1:]:
+            text = pieces[-1][-_LONGEST_WORD:]
             head = _BROKEN_WORD.search(text)
             tail = _FIRST_WORD.match(part)
             if not head or not tail or not part[0].islower():
                 tight = text.endswith(("-", "/")) and not text.endswith(" -") and part[0].isalnum()
-                text += part if tight else f" {part}"
+                pieces.append(part if tight else f" {part}")
             elif self._is_compound(head.group(1).casefold(), tail.group().casefold()):
-                text += part
+                pieces.append(part)
             else:
-                text = text[:-1] + part
-        return text
+                pieces[-1] = pieces[-1][:-1] + part
+        return "".join(pieces)
 
     def _is_compound(self, head: str, tail: str) -> bool:
         if f"{head}-{tail}" in self._words:

@@ -1,0 +1,137 @@
+"""Twice the input may take twice the time and a little more, never four times: else one file stops a whole run."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from time import process_time
+from typing import Any
+
+import pytest
+
+from groundset.corpus.chunkers import CHUNKERS, ChunkingTools
+from groundset.corpus.chunks import chunk_document
+from groundset.corpus.html import parse_html
+from groundset.corpus.html_tree import parse_tree
+from groundset.corpus.markdown import heading_title, parse_markdown
+from groundset.corpus.pdf_text import Line, Page, pages_to_markdown
+from groundset.corpus.plain import parse_plain
+from groundset.corpus.sentences import sentence_spans
+from groundset.corpus.text import clean
+from programs.types import Document, Heading
+
+Make = Callable[[int], Any]
+
+
+def growth(run: Callable[[Any], object], make: Make, size: int) -> float:
+    """Return how many times longer it takes with twice the size, by the best of some runs of each."""
+
+    def best(size: int) -> float:
+        times = []
+        for _ in range(3):
+            made = make(size)
+            start = process_time()
+            run(made)
+            times.append(process_time() - start)
+        return min(times)
+
+    return best(2 * size) / best(size)
+
+
+def repeat(piece: str, before: str = "", after: str = "") -> Callable[[int], str]:
+    """Return what makes a text of about so many characters of a piece."""
+    return lambda size: before + piece * (size // len(piece)) + after
+
+
+def markdown(piece: str, before: str = "", after: str = "") -> Callable[[int], Document]:
+    @cache
+    def make(size: int) -> Document:
+        text, title, headings = parse_markdown(repeat(piece, before, after)(size))
+        headings = tuple(headings)
+        return Document(
+            doc_id="d", path="p", title=title or "", text=text, headings=headings, last_modified=datetime.now(UTC)
+        )
+
+    return make
+
+
+def cut(document: Document, chunker: str = "recursive", size: int = 1000) -> None:
+    chunk_document(document, CHUNKERS[chunker], size, 0, 1, 20, ChunkingTools())
+
+
+@pytest.mark.parametrize("make", [repeat(" ", "a", "b"), repeat("\t", "a\n", "b")], ids=["spaces", "tabs"])
+def test_cleaning(make: Make) -> None:
+    assert growth(clean, make, 20_000) < 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [repeat("<!-- a\n\n"), repeat("<a ", "<div>\n", "\n\ntext"), repeat("<? ")],
+    ids=["comments", "tags", "instructions"],
+)
+def test_markdown(make: Make) -> None:
+    assert growth(parse_markdown, make, 24_000) < 3
+
+
+def test_the_title_among_headings() -> None:
+    def make(size: int) -> tuple[str, list[Heading]]:
+        return "x\n" * (3 * size), [Heading(level=2, text="a", start=6 * number + 2) for number in range(size)]
+
+    assert growth(lambda made: heading_title(*made), make, 15_000) < 3
+
+
+@pytest.mark.parametrize(
+    ("make", "size"),
+    [(repeat(" ", "==", "a"), 1_000), (repeat("#", "# a", "b"), 10_000), (repeat(" ", "# a", "b"), 10_000)],
+    ids=["wiki", "marks", "spaces"],
+)
+def test_plain_text(make: Make, size: int) -> None:
+    assert growth(parse_plain, make, size) < 3
+
+
+@pytest.mark.parametrize("piece", ["`", "<?", "Mr. A. ", "«a ", "東京は日本の首都。"])
+def test_sentences(piece: str) -> None:
+    assert growth(sentence_spans, repeat(piece), 12_000) < 3
+
+
+@pytest.mark.parametrize("piece", ["## Abc\n\n", "## Abc\n\nSome text that goes on.\n\n"], ids=["bare", "text"])
+def test_headings(piece: str) -> None:
+    assert growth(cut, markdown(piece), 100_000) < 3
+
+
+def test_a_late_heading() -> None:
+    make = markdown("word ", "# Abc\n\n", "\n\n# Def\n\nEnd.")
+    assert growth(lambda document: cut(document, "word", 10), make, 500_000) < 3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        repeat('<div class="nav">a'),
+        repeat("<aside>a", f"<p>{'b ' * 20_000}</p>"),
+        repeat("<a "),
+        repeat("<meta "),
+        repeat("<li>abc</li>", "<ol>", "</ol>"),
+        repeat("<tr><td>abc</td></tr>", "<table><thead>", "</thead></table>"),
+        repeat(" ", "<p>a", "b and some text"),
+    ],
+    ids=["menus", "asides", "open tags", "encodings", "list", "head of a table", "spaces"],
+)
+def test_html(make: Make) -> None:
+    assert growth(lambda text: parse_html(text.encode()), make, 20_000) < 3
+
+
+def test_taking_parts_out_of_a_page() -> None:
+    def take_out(tree: Any) -> None:
+        for part in tree.find_all("i"):
+            part.extract()
+
+    assert growth(take_out, lambda size: parse_tree("<b>a</b><i>b</i>" * size), 2_000) < 3
+
+
+@pytest.mark.parametrize("text", ["abc", "ab-"])
+def test_lines_of_a_pdf(text: str) -> None:
+    def make(size: int) -> list[Page]:
+        line = Line(text=text, box=0, x0=0, x1=9, top=400, bottom=392, size=8, bold=False)
+        return [Page(800, [line] * size, [])]
+
+    assert growth(pages_to_markdown, make, 4_000) < 3

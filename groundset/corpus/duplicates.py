@@ -1,8 +1,11 @@
 """Chunks that say the same as an earlier one, word for word or nearly so."""
 
+import hashlib
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from programs.types import Chunk
@@ -16,6 +19,9 @@ _SHINGLE = 3
 _PERMUTATIONS = 64
 # The index proposes, the exact comparison decides: it may propose a little too much, but not too little.
 _SLACK = 0.15
+# So many chunks may look alike to the index; of more, as forms are, further ones are dropped only if they are exact.
+_MAX_ALIKE = 100
+_BATCH = 4_096  # sequences of words that are sketched at once; it takes a kilobyte for each
 
 
 def drop_duplicates(chunks: Iterable[Chunk], threshold: float = 0.85) -> tuple[list[Chunk], int]:
@@ -28,49 +34,69 @@ def drop_duplicates(chunks: Iterable[Chunk], threshold: float = 0.85) -> tuple[l
     # datasketch imports half of scipy; only runs that come this far wait for it.
     from datasketch import MinHashLSH
 
+    chunks = list(chunks)
+    numbers = [_digest(_NUMBER.findall(chunk.text)) for chunk in chunks]
+    shared = Counter(numbers)
     kept: list[Chunk] = []
-    exact: dict[tuple[str, ...], Chunk] = {}
-    shingles: list[frozenset[str]] = []
-    index = MinHashLSH(threshold=max(0.1, threshold - _SLACK), num_perm=_PERMUTATIONS)
-    dropped = 0
-    for chunk in chunks:
-        words = tuple(_WORD.findall(chunk.text.casefold()))
-        found = _shingles(words)
-        sketch = _sketch(found)
-        twin = exact.get(words)
-        near = threshold < 1 and any(
-            _is_near(chunk, kept[other], found, shingles[other], threshold) for other in index.query(sketch)
-        )
-        if (twin and _same_numbers(twin, chunk) and not _overlap(twin, chunk)) or near:
-            dropped += 1
+    exact: dict[bytes, Chunk] = {}
+    bands = MinHashLSH(threshold=max(0.1, threshold - _SLACK), num_perm=_PERMUTATIONS)
+    # One index for each list of numbers that several chunks have.
+    indexes: dict[bytes, MinHashLSH] = {}
+
+    @lru_cache(2 * _MAX_ALIKE)
+    def sequences(number: int) -> frozenset[str]:
+        # Made again when they are asked for: to keep them takes twenty times the memory of the text.
+        return _sequences(_words(kept[number]))
+
+    for chunk, own in zip(chunks, numbers, strict=True):
+        words = _words(chunk)
+        key = own + _digest(words)
+        twin = exact.get(key)
+        if twin and not _overlap(twin, chunk):
             continue
-        index.insert(len(kept), sketch)
-        exact.setdefault(words, chunk)
-        shingles.append(found)
+        if threshold < 1 and shared[own] > 1:
+            if own not in indexes:
+                indexes[own] = MinHashLSH(num_perm=_PERMUTATIONS, params=(bands.b, bands.r))
+            index = indexes[own]
+            found = _sequences(words)
+            sketch = _sketch(found)
+            alike = sorted(index.query(sketch))
+            if any(
+                _share(found, sequences(other)) >= threshold and not _overlap(chunk, kept[other]) for other in alike
+            ):
+                continue
+            if len(alike) < _MAX_ALIKE:
+                index.insert(len(kept), sketch)
+        exact.setdefault(key, chunk)
         kept.append(chunk)
-    return kept, dropped
+    return kept, len(chunks) - len(kept)
 
 
-def _is_near(chunk: Chunk, other: Chunk, found: frozenset[str], others: frozenset[str], threshold: float) -> bool:
-    shared = len(found & others) / max(1, len(found | others))
-    return shared >= threshold and _same_numbers(chunk, other) and not _overlap(chunk, other)
+def _words(chunk: Chunk) -> list[str]:
+    return _WORD.findall(chunk.text.casefold())
 
 
-def _shingles(words: Sequence[str]) -> frozenset[str]:
+def _digest(parts: Sequence[str]) -> bytes:
+    return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
+def _sequences(words: Sequence[str]) -> frozenset[str]:
     last = max(1, len(words) - _SHINGLE + 1)
     return frozenset(" ".join(words[start : start + _SHINGLE]) for start in range(last))
 
 
-def _sketch(shingles: frozenset[str]) -> "MinHash":
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def _sketch(sequences: frozenset[str]) -> "MinHash":
     from datasketch import MinHash
 
     sketch = MinHash(num_perm=_PERMUTATIONS, hashfunc=zlib.crc32)
-    sketch.update_batch([shingle.encode() for shingle in shingles])
+    encoded = [sequence.encode() for sequence in sequences]
+    for start in range(0, len(encoded), _BATCH):
+        sketch.update_batch(encoded[start : start + _BATCH])
     return sketch
-
-
-def _same_numbers(one: Chunk, other: Chunk) -> bool:
-    return _NUMBER.findall(one.text) == _NUMBER.findall(other.text)
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:

@@ -1,5 +1,10 @@
 import random
+import tracemalloc
+from time import process_time
 
+import pytest
+
+from groundset.corpus import duplicates
 from groundset.corpus.duplicates import drop_duplicates
 from programs.types import Chunk
 
@@ -57,3 +62,42 @@ def test_chunks_that_were_asked_to_overlap_stay() -> None:
 
 def test_short_and_wordless_chunks() -> None:
     assert kept("one", "two words", "one", "***", "—") == ["one", "two words", "***"]
+
+
+def test_memory_is_a_small_part_of_what_comparing_takes() -> None:
+    chunks = [chunk(prose(number, 200), number) for number in range(400)]
+    drop_duplicates(chunks[:2])  # what is imported does not count
+    tracemalloc.start()
+    try:
+        drop_duplicates(chunks)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 6 * sum(len(chunk.text) for chunk in chunks)
+
+
+@pytest.mark.parametrize("different", ["numbers", "words"])
+def test_time_does_not_grow_with_the_square(different: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forms: most words are the same in all, but no two are duplicates."""
+    monkeypatch.setattr(duplicates, "_MAX_ALIKE", 10)  # soon reached
+
+    def best(count: int) -> float:
+        texts = [
+            f"{prose(1)} {number}" if different == "numbers" else f"{prose(1, 100)} {prose(number, 40)}"
+            for number in range(count)
+        ]
+        chunks = [chunk(text, number) for number, text in enumerate(texts)]
+        times = []
+        for _ in range(2):
+            start = process_time()
+            kept, _ = drop_duplicates(chunks)
+            times.append(process_time() - start)
+            assert len(kept) == count
+        return min(times)
+
+    assert best(1_000) / best(500) < 3
+
+
+def test_of_very_many_that_look_alike_exact_ones_still_go() -> None:
+    texts = [f"{prose(1, 100)} {prose(number, 40)}" for number in range(2, 130)]
+    assert kept(*texts, texts[-1], texts[0]) == texts

@@ -14,8 +14,7 @@ from programs.types import Heading
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_TITLE = re.compile(r"^title:[ \t]*(.+)$", re.MULTILINE)
 _SHOWN = re.compile(r"\S")
-_BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
-_INLINE = MarkdownIt("commonmark")
+_PARSER = MarkdownIt("commonmark").enable("table")
 # What is longer is no heading, though it is marked as one: a paragraph above a line of dashes.
 _MAX_HEADING = 1_000
 
@@ -28,14 +27,10 @@ def parse_markdown(text: str) -> Parsed:
         named = _FRONT_TITLE.search(front.group(1))
         title = named.group(1).strip().strip("\"'") if named else None
         text = text[front.end() :].lstrip("\n")
+    bare = _without_empty_html(text, _outline(text, {}))
     links: dict[str, Any] = {}
-    tokens = _BLOCKS.parse(text, links)
-    bare = _without_empty_html(text, tokens)
-    if bare != text:
-        links = {}
-        text, tokens = bare, _BLOCKS.parse(bare, links)
-    headings = _headings(text, tokens, links)
-    return Parsed(text, title or heading_title(text, headings), headings)
+    headings = _headings(bare, _outline(bare, links), links)
+    return Parsed(bare, title or heading_title(bare, headings), headings)
 
 
 def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
@@ -47,6 +42,21 @@ def heading_title(text: str, headings: Sequence[Heading]) -> str | None:
     return None
 
 
+class _Outline(list[Token]):
+    """Keeps headings, each with its text, and HTML; all else takes a kilobyte for every item of a list or table."""
+
+    def append(self, token: Token) -> None:
+        if token.type in {"heading_open", "html_block"} or (self and self[-1].type == "heading_open"):
+            super().append(token)
+
+
+def _outline(text: str, links: dict[str, Any]) -> list[Token]:
+    """Parse the blocks of a text; ``links`` is given the addresses that it defines."""
+    tokens = _Outline()
+    _PARSER.block.parse(text, _PARSER, links, tokens)
+    return tokens
+
+
 def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list[Heading]:
     starts = line_starts(text)
     found = []
@@ -54,7 +64,7 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
         # Level 0 only: a heading inside a list or a quotation does not divide the document.
         if token.type == "heading_open" and token.level == 0 and token.map and len(inline.content) <= _MAX_HEADING:
             # Nothing but headings is parsed further: what stands in a line is of no use here, and can be slow.
-            [told] = _INLINE.parseInline(inline.content, links)
+            [told] = _PARSER.parseInline(inline.content, links)
             title = " ".join(_plain(told.children or []).split())
             if title:
                 found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))

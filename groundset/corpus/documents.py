@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from groundset.corpus.bounds import MAX_FILE, MAX_HTML, MAX_LINES, MAX_TEXT, refuse_large, refuse_many
 from groundset.corpus.files import FoundFile, SkippedFile
 from groundset.corpus.html import parse_html
 from groundset.corpus.markdown import parse_markdown
-from groundset.corpus.office import OFFICE_SUFFIXES, parse_office
+from groundset.corpus.office import OFFICE_SUFFIXES, TEXT_SUFFIXES, parse_office
 from groundset.corpus.parsed import Parsed, UnparsableError
 from groundset.corpus.plain import parse_plain
 from groundset.corpus.text import clean, decode, name_title
@@ -39,7 +40,7 @@ def read_documents(files: Iterable[FoundFile], on_file: Callable[[str], None] | 
     """Parse files into documents; ``on_file`` is told each path before it is read."""
     documents: list[Document] = []
     skipped: list[SkippedFile] = []
-    seen: dict[str, str] = {}
+    seen: dict[bytes, str] = {}
     for found in files:
         if on_file is not None:
             on_file(found.path)
@@ -48,7 +49,7 @@ def read_documents(files: Iterable[FoundFile], on_file: Callable[[str], None] | 
         except UnparsableError as error:
             skipped.append(SkippedFile(path=found.path, reason=str(error)))
             continue
-        same = seen.setdefault(" ".join(document.text.split()), document.path)
+        same = seen.setdefault(_digest(document.text), document.path)
         if same == document.path:
             documents.append(document)
         else:
@@ -58,9 +59,11 @@ def read_documents(files: Iterable[FoundFile], on_file: Callable[[str], None] | 
 
 def read_document(found: FoundFile) -> Document:
     """Parse one file, or say with ``UnparsableError`` why it cannot become a document."""
+    suffix = PurePosixPath(found.path).suffix.lower()
     try:
         if not found.file.is_file():
             raise UnparsableError("not a regular file" if found.file.exists() else "broken link")
+        refuse_large(found.file.stat().st_size, _most(suffix))
         data = found.file.read_bytes()
         modified = datetime.fromtimestamp(found.file.stat().st_mtime, UTC)
     except OSError as error:
@@ -68,7 +71,12 @@ def read_document(found: FoundFile) -> Document:
         raise UnparsableError(f"unreadable: {reason}") from error
     if not data.strip():
         raise UnparsableError("empty")
-    parsed = _parse(data, PurePosixPath(found.path).suffix.lower())
+    try:
+        parsed = _parse(data, suffix)
+    except MemoryError:
+        raise UnparsableError("reading it takes more memory than there is") from None
+    except RecursionError:
+        raise UnparsableError("nested too deep") from None
     if sum(map(str.isalnum, parsed.text)) < MIN_CHARACTERS:
         raise UnparsableError("too little text")
     return Document(
@@ -99,6 +107,21 @@ def nothing_left(skipped: Iterable[SkippedFile]) -> InputError:
     return InputError(f"no document could be read: {total} file{'s' * (total > 1)} skipped: {listed}")
 
 
+def _most(suffix: str) -> int:
+    """Return how many bytes a file may have."""
+    if suffix in HTML_SUFFIXES:
+        return MAX_HTML
+    return MAX_FILE if suffix in OFFICE_SUFFIXES - TEXT_SUFFIXES | {".pdf"} else MAX_TEXT
+
+
+def _digest(text: str) -> bytes:
+    """Return a hash of the words of a text; line by line, because the words of a book take ten times its memory."""
+    digest = hashlib.sha256()
+    for line in text.split("\n"):
+        digest.update("".join(f"{word} " for word in line.split()).encode())
+    return digest.digest()
+
+
 def _parse(data: bytes, suffix: str) -> Parsed:
     if suffix not in SUFFIXES:
         raise UnparsableError(f"unsupported type {suffix}")
@@ -112,4 +135,5 @@ def _parse(data: bytes, suffix: str) -> Parsed:
     if suffix in HTML_SUFFIXES:
         return parse_html(data)
     text = clean(decode(data))
+    refuse_many(text.count("\n"), MAX_LINES, "lines")
     return parse_markdown(text) if suffix in MARKDOWN_SUFFIXES else parse_plain(text)

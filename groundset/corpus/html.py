@@ -7,6 +7,7 @@ import warnings
 from bs4 import Comment, Tag
 from bs4.dammit import EncodingDetector
 
+from groundset.corpus.bounds import MAX_TAGS, refuse_many
 from groundset.corpus.html_tree import parse_tree, split_long_lists, text_lengths
 from groundset.corpus.markdown import heading_title, parse_markdown
 from groundset.corpus.parsed import Parsed, UnparsableError
@@ -53,7 +54,9 @@ _MAX_NOISE = 0.5
 def parse_html(data: bytes) -> Parsed:
     """Parse a web page into Markdown, its title and its headings."""
     declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
-    soup = parse_tree(_BLANKS.sub(" ", clean(decode(data, declared))))
+    text = _BLANKS.sub(" ", clean(decode(data, declared)))
+    refuse_many(text.count("<"), MAX_TAGS, "HTML tags")
+    soup = parse_tree(text)
     page_title = " ".join(soup.title.get_text().split())[:_MAX_TITLE] if soup.title else ""
     root = soup.body or soup
     _drop_noise(root)
@@ -63,7 +66,9 @@ def parse_html(data: bytes) -> Parsed:
     asides = [aside.extract() for aside in reversed(content.find_all("aside"))]
     content.extend(reversed(asides))
     split_long_lists(soup, content)
-    markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(str(content))))
+    html = str(content)
+    soup.decompose()  # the converter makes a tree of its own
+    markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(html)))
     parsed = parse_markdown(markdown)
     title = heading_title(parsed.text, parsed.headings)
     return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None)

@@ -6,6 +6,7 @@ from typing import Any
 from bs4 import BeautifulSoup, ParserRejectedMarkup, Tag
 from bs4.element import CData, NavigableString, PageElement
 
+from groundset.corpus.bounds import refuse_many
 from groundset.corpus.parsed import UnparsableError
 
 # Tags that nothing closes nest, in old pages every paragraph in the one before. Each text is then looked up from there.
@@ -42,8 +43,7 @@ class _Element(_Finds, Tag):
 
 class _Page(_Finds, BeautifulSoup):
     def handle_starttag(self, *arguments: Any, **options: Any) -> Tag | None:
-        if len(self.tagStack) > _MAX_DEPTH:
-            raise UnparsableError(f"more than {_MAX_DEPTH:,} HTML tags inside each other")
+        refuse_many(len(self.tagStack), _MAX_DEPTH, "HTML tags inside each other")
         return super().handle_starttag(*arguments, **options)
 
 

@@ -4,13 +4,15 @@ import io
 import warnings
 import zipfile
 
+from groundset.corpus.archives import check_table, texts_only
+from groundset.corpus.bounds import MAX_LINES, refuse_many
 from groundset.corpus.html import MARKDOWN_OPTIONS
 from groundset.corpus.markdown import parse_markdown
 from groundset.corpus.parsed import Parsed, UnparsableError
 from groundset.corpus.text import clean, decode
 
 OFFICE_SUFFIXES = frozenset({".docx", ".pptx", ".xlsx", ".epub", ".ipynb", ".csv"})
-_TEXT_SUFFIXES = frozenset({".ipynb", ".csv"})
+TEXT_SUFFIXES = frozenset({".ipynb", ".csv"})
 # Word's own name of the style, whatever the language of the program.
 _TITLE_STYLE = "p[style-name='Title'] => h1:fresh"
 _OLE = b"\xd0\xcf\x11\xe0"
@@ -19,8 +21,12 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 def parse_office(data: bytes, suffix: str) -> Parsed:
     """Parse a document that markitdown knows into Markdown, its title and its headings."""
-    if suffix in _TEXT_SUFFIXES:
-        data = clean(decode(data)).encode()
+    if suffix in TEXT_SUFFIXES:
+        text = clean(decode(data))
+        refuse_many(text.count("\n"), MAX_LINES, "lines")
+        if suffix == ".csv":
+            check_table(text)
+        data = text.encode()
     elif data.startswith(_OLE):
         raise UnparsableError("password-protected" if _ENCRYPTED in data else "not a file of the format of its name")
     elif not zipfile.is_zipfile(io.BytesIO(data)):
@@ -45,9 +51,13 @@ def _convert(data: bytes, suffix: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
+            if suffix not in TEXT_SUFFIXES:
+                data = texts_only(data)
             result = converter().convert(io.BytesIO(data), StreamInfo(extension=suffix, charset="utf-8"), **options)
         except MissingDependencyException:
             raise UnparsableError(f"needs pip install 'markitdown[{suffix[1:]}]'") from None
+        except (UnparsableError, MemoryError, RecursionError):
+            raise
         except Exception as error:
             # A damaged file fails anywhere in foreign parsers, with any exception.
             raise UnparsableError(f"damaged {suffix[1:]} file ({type(error).__name__})") from error

@@ -15,6 +15,7 @@ from pdfplumber.utils.exceptions import PdfminerException
 
 from groundset.corpus.markdown import heading_title, parse_markdown
 from groundset.corpus.parsed import Parsed, UnparsableError
+from groundset.corpus.pdf_pages import bounded_pages, refuse_bombs
 from groundset.corpus.pdf_text import Line, Page, Table, pages_to_markdown
 from groundset.corpus.text import clean
 
@@ -30,14 +31,20 @@ _LOGGERS = ("pdfminer", "pdfplumber")
 
 def parse_pdf(data: bytes) -> Parsed:
     """Parse a PDF into Markdown: paragraphs joined, headings by font size, running heads dropped."""
+    refuse_bombs(data)
     with _quiet():
         try:
             with pdfplumber.open(io.BytesIO(data), laparams={"boxes_flow": None}) as pdf:
-                pages = [_read_page(page) for page in pdf.pages]
+                pages = [_read_page(page) for page in bounded_pages(pdf)]
                 metadata = pdf.metadata or {}
+        except (UnparsableError, MemoryError, RecursionError):
+            raise
         except Exception as error:
+            cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+            if isinstance(cause, MemoryError | RecursionError):
+                raise cause from None
             # A damaged file fails anywhere in pdfminer, with any exception; TypeError is a common one.
-            raise UnparsableError(_reason(error)) from error
+            raise UnparsableError(_reason(cause)) from error
     markdown = clean(pages_to_markdown(pages))
     if not markdown:
         raise UnparsableError("no text (scanned pages?)" if pages else "no pages")
@@ -61,8 +68,7 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _reason(error: Exception) -> str:
-    cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+def _reason(cause: Any) -> str:
     if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
         return "password-protected"
     return f"damaged pdf file ({type(cause).__name__})"

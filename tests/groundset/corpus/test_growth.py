@@ -1,5 +1,6 @@
 """Twice the input may take twice the time and a little more, never four times: else one file stops a whole run."""
 
+import gc
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
@@ -13,6 +14,7 @@ from groundset.corpus.chunks import chunk_document
 from groundset.corpus.html import parse_html
 from groundset.corpus.html_tree import parse_tree
 from groundset.corpus.markdown import heading_title, parse_markdown
+from groundset.corpus.pdf import parse_pdf
 from groundset.corpus.pdf_text import Line, Page, pages_to_markdown
 from groundset.corpus.plain import parse_plain
 from groundset.corpus.sentences import sentence_spans
@@ -23,18 +25,26 @@ Make = Callable[[int], Any]
 
 
 def growth(run: Callable[[Any], object], make: Make, size: int) -> float:
-    """Return how many times longer it takes with twice the size, by the best of some runs of each."""
+    """Return how many times longer it takes with twice the size, by the best of at least two runs of each.
 
-    def best(size: int) -> float:
-        times = []
-        for _ in range(3):
-            made = make(size)
-            start = process_time()
-            run(made)
-            times.append(process_time() - start)
-        return min(times)
-
-    return best(2 * size) / best(size)
+    Where others keep the processor busy, more runs tell: the best of them is what it takes.
+    """
+    best = dict.fromkeys((size, 2 * size), float("inf"))
+    # The collector looks through all that other tests have left, at moments of its own.
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(8):
+            for each in best:
+                made = make(each)
+                start = process_time()
+                run(made)
+                best[each] = min(best[each], process_time() - start)
+            if number and best[2 * size] < 3 * best[size]:
+                break
+    finally:
+        gc.enable()
+    return best[2 * size] / best[size]
 
 
 def repeat(piece: str, before: str = "", after: str = "") -> Callable[[int], str]:
@@ -69,7 +79,7 @@ def test_cleaning(make: Make) -> None:
     ids=["comments", "tags", "instructions"],
 )
 def test_markdown(make: Make) -> None:
-    assert growth(parse_markdown, make, 24_000) < 3
+    assert growth(parse_markdown, make, 48_000) < 3
 
 
 def test_the_title_among_headings() -> None:
@@ -125,7 +135,18 @@ def test_taking_parts_out_of_a_page() -> None:
         for part in tree.find_all("i"):
             part.extract()
 
-    assert growth(take_out, lambda size: parse_tree("<b>a</b><i>b</i>" * size), 2_000) < 3
+    assert growth(take_out, lambda size: parse_tree("<b>a</b><i>b</i>" * size), 4_000) < 3
+
+
+@pytest.mark.parametrize(("shape", "size"), [("words", 500), ("frames", 300)])
+def test_a_crowded_page_of_a_pdf(make_pdf: Callable[[bytes], bytes], shape: str, size: int) -> None:
+    def make(size: int) -> bytes:
+        places = [(number % 40 * 14 + 5, number // 40 * 9 + 5) for number in range(size)]
+        words = b"".join(b"1 0 0 1 %d %d Tm (abc) Tj " % place for place in places)
+        frames = b"".join(b"%d %d 3 3 re S " % place for place in places)
+        return make_pdf(b"BT /F1 4 Tf %sET %s" % (words, frames if shape == "frames" else b""))
+
+    assert growth(parse_pdf, make, size) < 3
 
 
 @pytest.mark.parametrize("text", ["abc", "ab-"])

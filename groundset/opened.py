@@ -154,7 +154,7 @@ def open_run(path: str | Path) -> Run:
         file = run_files(folder).record
         try:
             record = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"cannot read {file}: {error}") from error
         summary = as_parameters("\n".join(account(store, record["reason"])))
         return Run(folder, list(store.results.samples()), list(store.results.rejects()), record, summary)

@@ -118,7 +118,7 @@ def _needed(run: Path) -> dict[str, float]:
     """Return by step the least score that its compiled critic lets pass, as far as the record of a run says."""
     try:
         told = json.loads((run / "run.json").read_text(encoding="utf-8"))["compiled"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return {step: state["threshold"] for step, state in told.items() if "threshold" in state}
 

@@ -18,6 +18,8 @@ from programs.types import Chunk, Document
 
 CHUNK_SUFFIXES = frozenset({".jsonl", ".parquet"})
 _SEPARATOR = "\n\n"
+# Pydantic reads JSON up to a depth of 200, and what is stored of a run holds metadata several levels down.
+_MAX_DEPTH = 100
 
 
 class OwnChunks(NamedTuple):
@@ -78,6 +80,11 @@ def _jsonl(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         where = f"{file}, line {number}"
         try:
             fields = json.loads(line)
+            json.dumps(fields, ensure_ascii=False).encode()  # half a character, as "\ud800" is, cannot be written
+        except UnicodeError as error:
+            raise InputError(f"{where}: not valid Unicode text") from error
+        except RecursionError as error:
+            raise InputError(f"{where}: nested too deep") from error
         except ValueError as error:
             raise InputError(f"{where}: not JSON ({error})") from error
         if not isinstance(fields, dict):
@@ -94,6 +101,8 @@ def _parquet(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         rows = parquet.read_table(file).to_pylist()
     except pyarrow.ArrowException as error:
         raise InputError(f"{file} is not a parquet file ({str(error).splitlines()[0]})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: its texts are not UTF-8") from error
     for number, fields in enumerate(rows, 1):
         yield f"{file}, row {number}", fields
 
@@ -105,6 +114,8 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     metadata = fields.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")
+    if _is_nested(metadata, _MAX_DEPTH):
+        raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
     headings = fields.get("headings")
     if headings is not None and not (isinstance(headings, list) and all(isinstance(h, str) for h in headings)):
         raise InputError(f"{where}, column headings: must be a list of texts")
@@ -145,6 +156,12 @@ def _required(where: str, fields: Mapping[str, Any], *names: str) -> str:
 
 def _optional(where: str, fields: Mapping[str, Any], name: str) -> str | None:
     return None if fields.get(name) in (None, "") else _required(where, fields, name)
+
+
+def _is_nested(value: object, depth: int) -> bool:
+    """Say whether objects and lists stand inside each other more than ``depth`` deep."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    return inner is not None and (depth == 0 or any(_is_nested(each, depth - 1) for each in inner))
 
 
 def _plain(value: object) -> str:

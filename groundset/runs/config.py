@@ -155,6 +155,8 @@ def read_config_file(file: Path) -> dict[str, Any]:
         values = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
     except OSError as error:
         raise InputError(f"--config {file}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise InputError(f"--config {file}: nested too deep") from error
     except ValueError as error:  # JSON, TOML and encoding errors are all of this kind
         kind = "JSON" if file.suffix.lower() == ".json" else "TOML"
         raise InputError(f"--config {file}: not {kind} ({error})") from error

@@ -229,11 +229,8 @@ class ResultTable:
 
     def kind_counts(self) -> dict[str, int]:
         """Return how many samples ask for each kind of thing, the most first; nothing for what was kept without one."""
-        rows = self._database.execute(
-            "SELECT json_extract(record, '$.metadata.kind') AS kind, count(*) FROM samples WHERE kind IS NOT NULL "
-            "GROUP BY kind ORDER BY count(*) DESC, kind"
-        )
-        return dict(rows)
+        kinds = (sample.metadata.get("kind") for sample in self.samples())
+        return dict(Counter(str(kind) for kind in kinds if kind).most_common())
 
     def reject_counts(self) -> dict[str, int]:
         """Return how often each step refused."""

@@ -49,7 +49,7 @@ def _read(file: Path, step: Step) -> list[dspy.Example]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DemoError(f"{file}, line {number}: not valid JSON in UTF-8.") from error
         if wrong := _fault(row, step):
             raise DemoError(f"{file}, line {number}: {wrong}.")

@@ -190,7 +190,8 @@ def run(capsys, monkeypatch):
     return run
 
 
-def test_the_table_is_printed_and_the_rows_are_written(run, folder, tmp_path):
+def test_the_table_is_printed_and_the_rows_are_written(run, folder, tmp_path, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)  # tests in several processes are told of a width
     status, said = run(folder, "--chunk-size", "800,300", "--out", tmp_path / "rows.csv")
     assert status == 0, said.err
     head, own, small, *lines = said.out.splitlines()

@@ -118,6 +118,9 @@ def test_wrong_folders_and_formats_are_named(run: groundset.Run, tmp_path: Path)
         groundset.open_run(tmp_path / "nowhere")
     with pytest.raises(groundset.InputError, match=r"^format xml: no such format; choose one of autorag"):
         run.export("xml", tmp_path / "out")
+    (run.folder / "run.json").write_text("[" * 100_000)
+    with pytest.raises(groundset.InputError, match=r"^cannot read .*run\.json"):
+        groundset.open_run(run.folder)
     (run.folder / "run.json").unlink()
     with pytest.raises(groundset.InputError, match=r"^cannot read .*run\.json"):
         groundset.open_run(run.folder)

@@ -242,6 +242,13 @@ def test_sixty_columns_are_enough(run_narrow, folder):
     assert "judge  not clear, score 0.20, at least 0.42 is needed" in run_narrow("show", folder, "--rejects")
 
 
+@pytest.mark.parametrize("record", ["[" * 100_000, "[]", "{}"], ids=["deep", "list", "empty"])
+def test_a_damaged_record_only_leaves_out_what_was_needed(run, folder, record):
+    (folder / "run.json").write_text(record)
+    ran = run("show", folder, "--rejects")
+    assert (ran.status, "is needed" in ran.out) == (0, False)
+
+
 def test_a_run_without_samples_is_shown_too(run, tmp_path):
     (tmp_path / "samples.jsonl").touch()
     (tmp_path / "rejects.jsonl").touch()

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from pydantic_core import from_json, to_json
 
 from groundset.corpus.corpus import build_corpus
 from groundset.corpus.own_chunks import read_own_chunks
@@ -48,6 +49,20 @@ def test_parquet_with_its_own_types(tmp_path: Path) -> None:
     assert metadata == {"last_modified_datetime": stamp.isoformat(), "prev_id": None, "start_end_idx": [0, 5]}
 
 
+def deep(depth: int) -> Any:
+    return {"a": deep(depth - 1)} if depth > 1 else {}
+
+
+def test_metadata_may_be_nested_as_deep_as_a_run_can_store_it(tmp_path: Path) -> None:
+    [chunk] = read_own_chunks(jsonl(tmp_path, {**GOOD, "metadata": deep(100)})).chunks
+    context = {"contexts": [{"chunk": json.loads(chunk.model_dump_json())}]}
+    assert from_json(to_json(context))["contexts"][0]["chunk"]["metadata"] == deep(100)
+
+
+def test_whole_characters_above_the_basic_plane_are_kept(tmp_path: Path) -> None:
+    assert read_own_chunks(jsonl(tmp_path, {"doc_id": "a", "contents": "\U0001f642"})).chunks[0].text == "\U0001f642"
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -61,6 +76,17 @@ def test_parquet_with_its_own_types(tmp_path: Path) -> None:
         ({"doc_id": "b", "contents": "x", "path": 3}, "line 2, column path: must be text"),
         ({"doc_id": "b", "contents": "x", "headings": "h"}, "line 2, column headings"),
         ({"doc_id": "b", "contents": "x", "start_end_idx": [1]}, "line 2, column start_end_idx"),
+        ({"doc_id": {"a": 1}, "contents": "x"}, "line 2, column doc_id: must be text, not dict"),
+        ({"doc_id": True, "contents": "x"}, "line 2, column doc_id: must be text, not bool"),
+        ({"doc_id": "b", "contents": "x", "headings": [None]}, "line 2, column headings"),
+        ({"doc_id": "b", "contents": "x", "start": 1e300, "end": {}}, "line 2, column start_end_idx"),
+        ("[" * 100_000, "line 2: nested too deep"),
+        ('{"doc_id": "b", "contents": "x", "metadata": ' + '{"a":' * 100_000, "line 2: nested too deep"),
+        ({"doc_id": "b", "contents": "x", "metadata": deep(101)}, "column metadata: nested more than 100 deep"),
+        ({"doc_id": "b", "contents": "a \ud800 b"}, "line 2: not valid Unicode text"),
+        ({"doc_id": "\udfff", "contents": "x"}, "line 2: not valid Unicode text"),
+        ({"doc_id": "b", "contents": "x", "headings": ["\ud800"]}, "line 2: not valid Unicode text"),
+        ({"doc_id": "b", "contents": "x", "metadata": {"\ud800": 1}}, "line 2: not valid Unicode text"),
         (GOOD, r"line 2: the id 'a' was used before, in .*line 1"),
     ],
 )

@@ -77,6 +77,8 @@ def test_documents_or_own_chunks_are_needed():
         ("run.toml", "[mix]\nclever = 1", r"no evolution is called 'clever'"),
         ("run.json", "{", r"not JSON"),
         ("run.json", "[]", r"holds no options"),
+        pytest.param("run.json", "[" * 100_000, "nested too deep", id="deep JSON"),
+        pytest.param("run.toml", "a = " + "[" * 100_000, "nested too deep", id="deep TOML"),
         ("run.json", '{"configuration": 3}', r"holds no options"),
     ],
 )

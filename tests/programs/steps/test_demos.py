@@ -31,6 +31,7 @@ def test_a_field_may_be_left_out_where_the_signature_has_a_default(tmp_path: Pat
     ("row", "message"),
     [
         ("{", "not valid JSON"),
+        pytest.param("[" * 100_000, "not valid JSON", id="deep"),
         ('"a"', "not a JSON object"),
         (json.dumps({key: value for key, value in ROW.items() if key != "language"}), "no language"),
         (json.dumps({key: value for key, value in ROW.items() if key != "answer"}), "no answer"),

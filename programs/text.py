@@ -10,7 +10,11 @@ CODE = re.compile(r"[{}<>;=\\$_]|\(\)|::|->|\|")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
 _KEPT_TEXTS = 1_024  # every measurement of a passage looks at its words
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_MARKUP = re.compile(r"!?\[([^\]\n]*)\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>")
+_BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first space of a run only
+# The text of a link has an end: looked for from each of many brackets, one far away takes time with their square.
+_MARKUP = re.compile(
+    r"!?\[([^\]\n]{0,500})\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>"
+)
 
 
 def tokens(text: str) -> list[str]:
@@ -40,7 +44,7 @@ def plain(text: str) -> str:
 
 def without_brackets(text: str) -> str:
     """Return a text without what stands in round brackets; parsers and questions do better without it."""
-    return re.sub(r"\s*\([^()]*\)", "", text)
+    return _BRACKETS.sub("", text)
 
 
 def share(part: float, whole: float) -> float:

@@ -1,0 +1,25 @@
+from time import process_time
+
+import pytest
+
+from programs.text import plain, without_brackets
+
+
+def test_brackets_go_with_the_space_before_them() -> None:
+    assert without_brackets("The mill  (built in 1887) stands (again)(still).") == "The mill stands."
+
+
+def test_markup_goes_and_the_text_of_links_stays() -> None:
+    assert plain("A *small* [mill](a.html) of `wood`[3] and ![stone](b.png).") == "A small mill of wood and stone."
+
+
+@pytest.mark.parametrize(("clean", "piece"), [(plain, "["), (plain, "!["), (without_brackets, " ")])
+def test_time_does_not_grow_with_the_square(clean, piece) -> None:
+    best = dict.fromkeys((10_000, 20_000), float("inf"))
+    for _ in range(3):
+        for size in best:
+            text = "a" + piece * (size // len(piece)) + "b"
+            start = process_time()
+            clean(text)
+            best[size] = min(best[size], process_time() - start)
+    assert best[20_000] < 3 * best[10_000]

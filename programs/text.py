@@ -12,9 +12,7 @@ _KEPT_TEXTS = 1_024  # every measurement of a passage looks at its words
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first space of a run only
 # The text of a link has an end: looked for from each of many brackets, one far away takes time with their square.
-_MARKUP = re.compile(
-    r"!?\[([^\]\n]{0,500})\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>"
-)
+_MARKUP = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>")
 
 
 def tokens(text: str) -> list[str]:

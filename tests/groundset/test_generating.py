@@ -29,6 +29,7 @@ SMALL: dict[str, Any] = {"size": 3, "chunk_size": 300, "min_length": 50, "parser
 DRIVER = f"""
 import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in the background have it ignored
 sys.path[:0] = {[str(Path(scripted_run.__file__).parent)]!r}
 from scripted_run import ScriptedEngine, scripted_generation
 import groundset

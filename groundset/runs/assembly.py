@@ -100,7 +100,7 @@ def prepare_engine(
     engine = RunEngine(
         store,
         Schedule(stretches, config.seed),
-        Decider(shares, recipe.limits(size, config.options), encoder.encode),
+        Decider(shares, config.options.limits(size), encoder.encode),
         Maker(program, model.lm, model.adapter),
         shown,
         stop,

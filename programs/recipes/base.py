@@ -25,6 +25,11 @@ class Options(BaseModel):
         """Return what two runs are compared by: whatever may not change on the way of one."""
         return self.model_dump(mode="json", exclude=set(self.growing))
 
+    def limits(self, size: int) -> Mapping[str, int]:
+        """Return the most samples of each kind of question in a set of a size; nothing for kinds without a limit."""
+        del size
+        return {}
+
 
 @dataclass(frozen=True)
 class Material:
@@ -88,7 +93,6 @@ class Recipe:
         program: makes the program.
         shares: how many samples of each evolution are wanted of a size, the plainest first.
         agenda: what can be asked of a corpus for so many samples.
-        limits: how many samples of each kind of question a set of a size may have; none where nothing is said.
         size: how many samples are made where nobody says; one for each key of the agenda if it is not set.
         min_length: shorter chunks are dropped where nobody says otherwise, in characters.
     """
@@ -99,7 +103,6 @@ class Recipe:
     program: Callable[[Tools, Any], Program]
     shares: Callable[[int, Any], Mapping[str, int]]
     agenda: Callable[[Material, Any, int], Agenda]
-    limits: Callable[[int, Any], Mapping[str, int]] = lambda size, options: {}
     size: int | None = 20
     min_length: int = 200
 

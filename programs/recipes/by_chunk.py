@@ -2,13 +2,42 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import ClassVar, Literal
 
-from programs.recipes.base import Past
-from programs.recipes.kinds import Mixing
+from pydantic import Field
+
+from programs.recipes.base import Options, Past
+from programs.recipes.kinds import Kinds, Mixing, limits
 from programs.types import Context, Focus
 
 ROUNDS = 5
 _EASY_ROUNDS = 3  # what is easy comes first; a second round asks simply what the first one wanted evolved
+
+
+class ByChunkOptions(Options):
+    """The options that recipes of this agenda share."""
+
+    growing: ClassVar[Mapping[str, Sequence[str]]] = {"ask": ("easy", "all")}
+
+    ask: Literal["easy", "all"] = Field(
+        default="easy",
+        description="easy asks English text only what the syntax of a sentence begins a question for; all goes on to "
+        "what is hard, where about one question in two is good.",
+    )
+    kinds: Kinds = Field(
+        default={},
+        description="What questions ask for, by weight. A kind that is not named weighs 1; one that weighs 0 is not "
+        "asked. None takes more than a third of a set, or than its weight says, before all passages were asked.",
+        json_schema_extra={"metavar": "KIND=WEIGHT,..."},
+    )
+    candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
+    max_rank: int = Field(
+        default=5, ge=0, description="A question must find its chunk at this rank or better, 0 only records it."
+    )
+
+    def limits(self, size: int) -> Mapping[str, int]:
+        """Return the most questions of each kind in a set of a size."""
+        return limits(size, self.kinds)
 
 
 class ByChunk:

@@ -4,16 +4,16 @@ contexts → seed (question → judge ⇄ mend → round trip → answer) → ev
          → round trip → answer → draft, with the seed to fall back on
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import dspy
 from pydantic import BeforeValidator, Field, field_validator
 
 from programs.evolutions import EVOLUTIONS
-from programs.recipes.base import Agenda, Material, Options, Recipe
-from programs.recipes.by_chunk import ByChunk
-from programs.recipes.kinds import Kinds, Mixing, kinds_field, limits
+from programs.recipes.base import Agenda, Material, Recipe
+from programs.recipes.by_chunk import ByChunk, ByChunkOptions
+from programs.recipes.kinds import Mixing
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.contexts import Contexts
 from programs.stages.evolve import Evolve
@@ -25,25 +25,13 @@ from programs.trail import Trail
 from programs.types import Attempt, Focus, Observer, Outcome
 
 
-class EvolvedOptions(Options):
+class EvolvedOptions(ByChunkOptions):
     """The options of ``evolved``."""
-
-    growing: ClassVar[Mapping[str, Sequence[str]]] = {"ask": ("easy", "all")}
 
     mix: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
         default={"simple": 50, "reasoning": 25, "conditional": 25},
         description="How many of each kind, by weight.",
         json_schema_extra={"metavar": "EVOLUTION=WEIGHT,..."},
-    )
-    ask: Literal["easy", "all"] = Field(
-        default="easy",
-        description="easy asks English text only what the syntax of a sentence begins a question for; all goes on to "
-        "what is hard, where about one question in two is good.",
-    )
-    kinds: Kinds = kinds_field()
-    candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
-    max_rank: int = Field(
-        default=5, ge=0, description="A question must find its chunk at this rank or better, 0 only records it."
     )
 
     @field_validator("mix")
@@ -126,5 +114,4 @@ RECIPE = Recipe(
     program=Evolved,
     shares=_shares,
     agenda=_agenda,
-    limits=lambda size, options: limits(size, options.kinds),
 )

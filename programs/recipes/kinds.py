@@ -3,9 +3,9 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 
 from programs.evidence import KINDS, kind_of
 from programs.languages.table import Languages
@@ -86,16 +86,6 @@ def _check(value: dict[str, float]) -> dict[str, float]:
     if not sum(weights_of(value).values()):
         raise ValueError("one weight must be above 0")
     return value
-
-
-def kinds_field() -> Any:
-    """Return the option that says how kinds are mixed."""
-    return Field(
-        default={},
-        description="What questions ask for, by weight. A kind that is not named weighs 1; one that weighs 0 is not "
-        "asked. None takes more than a third of a set, or than its weight says, before all passages were asked.",
-        json_schema_extra={"metavar": "KIND=WEIGHT,..."},
-    )
 
 
 Kinds = Annotated[dict[str, float], BeforeValidator(parse_mix), AfterValidator(_check)]

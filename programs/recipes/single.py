@@ -4,14 +4,14 @@ contexts → seed (question → judge ⇄ mend → round trip → answer) → dr
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated
 
 import dspy
 from pydantic import BeforeValidator, Field, field_validator
 
-from programs.recipes.base import Agenda, Material, Options, Recipe
-from programs.recipes.by_chunk import ByChunk
-from programs.recipes.kinds import Kinds, Mixing, kinds_field, limits
+from programs.recipes.base import Agenda, Material, Recipe
+from programs.recipes.by_chunk import ByChunk, ByChunkOptions
+from programs.recipes.kinds import Mixing
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
@@ -24,21 +24,9 @@ from programs.types import Attempt, Observer, Outcome
 SIMPLE = "simple"
 
 
-class SingleOptions(Options):
+class SingleOptions(ByChunkOptions):
     """The options of ``single``."""
 
-    growing: ClassVar[Mapping[str, Sequence[str]]] = {"ask": ("easy", "all")}
-
-    ask: Literal["easy", "all"] = Field(
-        default="easy",
-        description="easy asks English text only what the syntax of a sentence begins a question for; all goes on to "
-        "what is hard, where about one question in two is good.",
-    )
-    kinds: Kinds = kinds_field()
-    candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
-    max_rank: int = Field(
-        default=5, ge=0, description="A question must find its chunk at this rank or better, 0 only records it."
-    )
     splits: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
         default={},
         description="Puts every document into one split, so that nothing leaks between them; each row names its split.",
@@ -118,5 +106,4 @@ RECIPE = Recipe(
     program=Single,
     shares=_shares,
     agenda=_agenda,
-    limits=lambda size, options: limits(size, options.kinds),
 )

@@ -12,13 +12,9 @@ import resource
 import time
 from pathlib import Path
 
-from groundset import privacy
-
-privacy.set_defaults()
-
-from groundset.runs.config import make_config  # noqa: E402  privacy must be set before any library is imported
-from groundset.runs.generation import run_generation  # noqa: E402
-from groundset.runs.progress import Progress  # noqa: E402
+from groundset.runs.config import make_config
+from groundset.runs.generation import run_generation
+from groundset.runs.progress import Progress
 
 
 def main() -> None:

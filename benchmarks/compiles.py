@@ -16,15 +16,11 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from groundset import privacy
-
-privacy.set_defaults()
-
-from groundset.compiling import Compiler, Wish  # noqa: E402  privacy before any library is imported
-from optimizers.report import CompileReport  # noqa: E402
-from optimizers.steps import COMPILABLE  # noqa: E402
-from optimizers.strategies import STRATEGIES  # noqa: E402
-from programs.errors import StrategyError  # noqa: E402
+from groundset.compiling import Compiler, Wish
+from optimizers.report import CompileReport
+from optimizers.steps import COMPILABLE
+from optimizers.strategies import STRATEGIES
+from programs.errors import StrategyError
 
 _COLUMNS = (
     *("step", "strategy", "outcome", "dev rows", "compared", "detectable gain", "before, test", "after, test"),

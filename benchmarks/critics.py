@@ -13,14 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from groundset import privacy
-
-privacy.set_defaults()
-
-from groundset.cli.judge import read_rows  # noqa: E402  privacy before any library is imported
-from groundset.judging import Kind, open_judge  # noqa: E402
-from optimizers.measures import area_under_roc, average_precision, bootstrap, share  # noqa: E402
-from programs.deciding import Decision  # noqa: E402
+from groundset.cli.judge import read_rows
+from groundset.judging import Kind, open_judge
+from optimizers.measures import area_under_roc, average_precision, bootstrap, share
+from programs.deciding import Decision
 
 _LABELS = [Path("data/labels/chunks.jsonl"), Path("data/labels/questions.jsonl")]
 

@@ -24,16 +24,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from groundset import privacy
-
-privacy.set_defaults()
-
-from groundset.comparing.figures import mcnemar  # noqa: E402  privacy before any library is imported
-from groundset.data_files import data_path  # noqa: E402
-from groundset.models.pull import pull  # noqa: E402
-from groundset.processors import usable_processors  # noqa: E402
-from groundset.retrieval.embedder import load_embedder  # noqa: E402
-from optimizers.labels import QuestionLabel, read_labels  # noqa: E402
+from groundset.comparing.figures import mcnemar
+from groundset.data_files import data_path
+from groundset.models.pull import pull
+from groundset.processors import usable_processors
+from groundset.retrieval.embedder import load_embedder
+from optimizers.labels import QuestionLabel, read_labels
 
 _MODEL = "all-minilm-l6-v2"
 _BATCH = 16

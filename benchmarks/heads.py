@@ -17,22 +17,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from groundset import privacy
-
-privacy.set_defaults()
-
-from groundset.compiling.labels import label_files  # noqa: E402  privacy before any library is imported
-from groundset.models.pull import pull  # noqa: E402
-from groundset.retrieval.embedder import load_embedder  # noqa: E402
-from groundset.tracking.compiles import CompileStore  # noqa: E402
-from optimizers.fit_critic import rows_of  # noqa: E402
-from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities  # noqa: E402
-from optimizers.labels import ChunkLabel, Label, read_labels, splits_of  # noqa: E402
-from optimizers.measures import area_under_roc, bootstrap, paired_gain  # noqa: E402
-from optimizers.steps import FITTED  # noqa: E402
-from programs.critics import Encoder  # noqa: E402
-from programs.languages import LANGUAGES  # noqa: E402
-from programs.languages.table import Languages  # noqa: E402
+from groundset.compiling.labels import label_files
+from groundset.models.pull import pull
+from groundset.retrieval.embedder import load_embedder
+from groundset.tracking.compiles import CompileStore
+from optimizers.fit_critic import rows_of
+from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities
+from optimizers.labels import ChunkLabel, Label, read_labels, splits_of
+from optimizers.measures import area_under_roc, bootstrap, paired_gain
+from optimizers.steps import FITTED
+from programs.critics import Encoder
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 
 _LANGUAGES = Languages(LANGUAGES)
 _EMBEDDER = "all-minilm-l6-v2"

@@ -21,6 +21,7 @@ from groundset.runs.models import Openers
 from groundset.runs.stop import quit_hard
 from groundset.runtime.journal import digest_of
 from groundset.runtime.lms import LanguageModel
+from programs.errors import EngineError
 from programs.recipes import RECIPES
 from programs.recipes.base import Material, Past
 from programs.tools import Tools
@@ -50,6 +51,20 @@ class ScriptedEngine:
         return Response(
             id=None, model=request.model, message=Message.assistant(digest), finish_reason="stop", usage=usage
         )
+
+
+class StoppingEngine(ScriptedEngine):
+    """Fails for good after so many calls."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.left = calls
+
+    def complete(self, request: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            raise EngineError("stopped")
+        return super().complete(request)
 
 
 def lm_opener(engine: Any, sha256: str = "e" * 64) -> Any:

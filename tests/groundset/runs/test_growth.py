@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import scripted_run
-from scripted_run import CRITICS, Encoder, ScriptedEngine, ScriptedProgram, lm_opener, write_documents
+from scripted_run import CRITICS, Encoder, ScriptedEngine, ScriptedProgram, StoppingEngine, lm_opener, write_documents
 
 from groundset.data_files import data_path
 from groundset.runs.config import make_config
@@ -52,20 +52,6 @@ class AskingProgram(ScriptedProgram):
             probability=0.75,
         )
         return Outcome(drafts=(draft,), asked=foci, exhausted=drawn % 7 == 0)
-
-
-class StoppingEngine(ScriptedEngine):
-    """Fails for good after so many calls."""
-
-    def __init__(self, calls: int) -> None:
-        super().__init__()
-        self.left = calls
-
-    def complete(self, request: Any) -> Any:
-        self.left -= 1
-        if self.left < 0:
-            raise EngineError("stopped")
-        return super().complete(request)
 
 
 def recipe_of(name: str) -> Any:

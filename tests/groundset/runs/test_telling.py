@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from scripted_run import CRITICS, Encoder, ScriptedEngine, generate, lm_opener, scripted_recipe, write_documents
+from scripted_run import (
+    CRITICS,
+    Encoder,
+    ScriptedEngine,
+    StoppingEngine,
+    generate,
+    lm_opener,
+    scripted_recipe,
+    write_documents,
+)
 
 from groundset.runs import progress as progress_module
 from groundset.runs.config import make_config
@@ -17,20 +26,6 @@ from groundset.runs.generation import run_generation
 from groundset.runs.models import Openers
 from groundset.runs.progress import Progress
 from programs.errors import EngineError
-
-
-class FailingEngine(ScriptedEngine):
-    """Fails for good after so many calls."""
-
-    def __init__(self, calls: int) -> None:
-        super().__init__()
-        self.left = calls
-
-    def complete(self, request: Any) -> Any:
-        self.left -= 1
-        if self.left < 0:
-            raise EngineError("stopped")
-        return super().complete(request)
 
 
 @pytest.fixture
@@ -70,7 +65,7 @@ def test_what_loads_and_is_read_is_said_before_it_is_done(docs: Path, tmp_path: 
 def test_a_run_that_goes_on_says_so_and_counts_on(docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "run"
     with pytest.raises(EngineError):
-        generate(docs, out, FailingEngine(20))
+        generate(docs, out, StoppingEngine(20))
     record = json.loads((out / "run.json").read_text())
     monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
     progress, stream = telling()
@@ -126,7 +121,7 @@ def test_the_time_told_is_that_on_the_clock_over_all_sessions(docs: Path, tmp_pa
             run_generation(config, out, openers=openers, recipe=scripted_recipe(seconds=0.02), started=began - 100)
         return time.monotonic() - began + 100
 
-    first = session(FailingEngine(10))
+    first = session(StoppingEngine(10))
     assert seconds(out) == pytest.approx(first, abs=0.4)
     second = session(ScriptedEngine())
     assert seconds(out) == pytest.approx(first + second, abs=0.4)

@@ -1,6 +1,7 @@
 """What every test gets: no network by accident, and DSPy as if it had just been imported."""
 
 import copy
+import importlib
 import os
 import sys
 import tempfile
@@ -25,11 +26,14 @@ os.environ["DSPY_CACHEDIR"] = _dspy_cache.name
 _tracked = tempfile.TemporaryDirectory(prefix="groundset-mlflow-")
 os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{_tracked.name}/mlflow.db"
 os.environ["XDG_DATA_HOME"] = _tracked.name
-os.environ.pop("GROUNDSET_HUB", None)
-privacy.set_defaults(hub=True)
 # Nothing listens on this port: a test that asks the Hub without meaning to fails at once. Offline mode itself
-# stays off, so that tests can serve a Hub of their own.
+# stays off, so that tests can serve a Hub of their own: the Hub's client reads it once, when it is imported, so it is
+# imported here, before a test runs a command that switches it on.
 os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"
+for _switch in ("GROUNDSET_HUB", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+    os.environ.pop(_switch, None)
+privacy.set_defaults(hub=True)
+importlib.import_module("huggingface_hub.constants")
 
 
 class WordEncoder:

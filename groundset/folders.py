@@ -36,10 +36,13 @@ def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
     try:
         yield aside
-        for file in aside.iterdir():
-            with file.open("rb") as stream:
+        for path in aside.rglob("*"):
+            if path.is_dir():
+                path.chmod(0o777 & ~new_file_mask())
+                continue
+            with path.open("rb") as stream:
                 os.fsync(stream.fileno())
-            file.chmod(0o666 & ~new_file_mask())
+            path.chmod(0o666 & ~new_file_mask())
         _put(aside, target, last)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
@@ -80,8 +83,11 @@ def _put(aside: Path, target: Path, last: str) -> None:
         else:
             return
     (target / last).unlink(missing_ok=True)
-    for file in sorted(aside.iterdir(), key=lambda file: file.name == last):
-        file.replace(target / file.name)
+    for path in sorted(aside.iterdir(), key=lambda path: path.name == last):
+        place = target / path.name
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        path.replace(place)
 
 
 def _exchange(first: Path, second: Path) -> None:

@@ -104,8 +104,11 @@ class Run(Sequence[Sample]):
         return pd.DataFrame(rows, columns=COLUMNS).astype({"rank": "Int64", "probability": "float64"})
 
     @for_python
-    def export(self, format: str, out: str | Path) -> "Exported":
+    def export(self, format: str, out: str | Path, *, signed: bool = False) -> "Exported":
         """Write the run in the format of another tool, to a folder, and return how much it wrote.
+
+        ``format`` may name several, with commas between them; each then gets a folder in ``out``. With ``signed``, only
+        samples that a reader signed go out.
 
         Raises:
             InputError: there is no such format, or the folder cannot be written.
@@ -113,7 +116,7 @@ class Run(Sequence[Sample]):
         from groundset.exports.writing import export_run
 
         (folder,) = paths_of("out", out)
-        return export_run(self.folder, format, folder)
+        return export_run(self.folder, format, folder, signed=signed)
 
     def open_in_browser(self) -> Path:
         """Show the samples as a page in a browser on this machine, and return the file of the page."""

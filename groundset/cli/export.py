@@ -1,4 +1,4 @@
-"""`groundset export`: a run in the format of another tool."""
+"""`groundset export`: a run in the formats of other tools."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,17 +15,25 @@ def export(
     format: Annotated[
         str,
         typer.Option(
-            metavar="NAME",
+            metavar="NAME,...",
             help="; ".join(f"{row.name}: {row.about}" for row in EXPORTS.values()) + ".",
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the files go to.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="The folder that the files go to; of several formats, a folder in it each.",
+            show_default=False,
+        ),
+    ],
+    signed: Annotated[bool, typer.Option("--signed", help="Only samples that a reader signed.")] = False,
 ) -> None:
-    """Write a run in the format of another tool.
+    """Write a run in the formats of other tools.
 
-    The questions are its samples, the corpus is all of its chunks. Files of an earlier export are replaced; a
-    folder that holds anything else is refused.
+    The questions are its samples, the corpus is all of its chunks. What a reader mended goes out as it was mended, what
+    a reader refused does not. Files of an earlier export are replaced; a folder that holds anything else is refused.
     """
-    exported = export_run(run, format, out)
+    exported = export_run(run, format, out, signed=signed)
     say(f"{exported.questions} questions and {exported.chunks} chunks: {out}.")

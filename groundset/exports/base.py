@@ -1,8 +1,12 @@
-"""What an export is: a format by its name, and what writes it."""
+"""What an export is: a format by its name, what it is handed, and what writes it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from programs.types import Chunk, Document, Sample
 
 
 class Exported(NamedTuple):
@@ -13,16 +17,42 @@ class Exported(NamedTuple):
 
 
 @dataclass(frozen=True)
+class EvaluationSet:
+    """What goes out: the questions of a run and the corpus that they are asked about.
+
+    Attributes:
+        samples: the questions, with what a reader mended in them.
+        chunks: all chunks of the run, whether or not a question is about them.
+        documents: where the chunks come from.
+        made_at: when the run was made; stands in where a document does not know when it was last modified.
+        vectors: returns the embedding vectors of the chunks, a row for each; only called by formats that search.
+        record: what ``run.json`` says about the run.
+    """
+
+    samples: Sequence[Sample]
+    chunks: Sequence[Chunk]
+    documents: Sequence[Document]
+    made_at: datetime
+    vectors: Callable[[], Any] = field(repr=False)
+    record: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
 class Export:
     """One row of the table. The command line reads it for its help, so nothing heavy is imported with it.
 
     Attributes:
         name: what the command line calls it.
         about: the files that it writes, in a few words.
-        write: takes samples, chunks, documents and the folder, and ``made_at``, when the run was made; see
-            :func:`groundset.exports.autorag.export_autorag`.
+        write: writes them into an empty folder, which becomes the user's once all of them are there. The set has
+            passed :func:`groundset.exports.checks.check_set`.
+        files: glob patterns of the files and folders that it writes at the top of its folder; whatever else lies there
+            is not its own, and is never removed.
+        last: the one of them that comes last where they can only be moved one by one.
     """
 
     name: str
     about: str
-    write: Callable[..., Exported]
+    write: Callable[[EvaluationSet, Path], None]
+    files: tuple[str, ...]
+    last: str

@@ -1,31 +1,108 @@
-"""A run in the format of another tool."""
+"""A run in the formats of other tools."""
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from groundset.exports import EXPORTS
-from groundset.exports.base import Exported
+from groundset.exports.base import EvaluationSet, Export, Exported
+from groundset.exports.checks import check_set
+from groundset.files import is_leftover
+from groundset.folders import whole_folder
 from programs.errors import InputError
 
 
-def export_run(run: Path, format: str, out: Path) -> Exported:
+def export_run(run: Path, formats: str, out: Path, *, signed: bool = False) -> Exported:
     """Write the samples of a run as questions, and all of its chunks as the corpus.
 
-    Files of an earlier export are replaced; a folder that holds anything else is refused.
+    Of a sample that was read, what the reader mended goes out; one that was refused does not. One format goes into
+    ``out`` itself, several into a folder each there, all or none. Files of an earlier export are replaced; a folder
+    that holds anything else is refused.
+
+    Args:
+        run: the folder of a run.
+        formats: names of formats, with commas between them.
+        out: where the files go.
+        signed: only samples that a reader signed.
 
     Raises:
         InputError: there is no such format or run, or the folder cannot be written.
     """
+    chosen = formats_named(formats)
+    content = read_set(run, signed=signed)
+    return write_set(content, chosen, out)
+
+
+def formats_named(formats: str) -> list[Export]:
+    """Return the formats of a list with commas.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    names = list(dict.fromkeys(name.strip() for name in formats.split(",") if name.strip()))
+    for name in names or [formats]:
+        if name not in EXPORTS:
+            raise InputError(f"--format {name}: no such format; choose one of {', '.join(EXPORTS)}")
+    return [EXPORTS[name] for name in names]
+
+
+def read_set(run: Path, *, signed: bool = False) -> EvaluationSet:
+    """Return what of a run goes out.
+
+    Raises:
+        InputError: the folder holds no run, or no sample of it was signed where only such are wanted.
+    """
+    from groundset.runs.record import run_record
+    from groundset.runs.reviews import read_samples
     from groundset.runs.store import RunStore
 
-    if format not in EXPORTS:
-        raise InputError(f"--format {format}: no such format; choose one of {', '.join(EXPORTS)}")
     with RunStore.read(run) as store:
         begun, _ = store.spent()
-        return EXPORTS[format].write(
-            list(store.results.samples()),
-            store.chunks(),
-            store.documents(),
-            out,
+        samples = read_samples(store, signed=signed)
+        if signed and not samples and store.results.count():
+            raise InputError(f"no sample of {run} is signed; read them with `groundset review {run}`")
+        return EvaluationSet(
+            samples=samples,
+            chunks=store.chunks(),
+            documents=store.documents(),
             made_at=datetime.fromisoformat(begun) if begun else datetime.now(UTC),
+            vectors=lambda: _vectors(run),
+            record=run_record(store, "complete") if store.meta("models") else {},
         )
+
+
+def write_set(content: EvaluationSet, formats: Sequence[Export], out: Path) -> Exported:
+    """Write an evaluation set in one format or several; see :func:`export_run`.
+
+    Raises:
+        InputError: the set is not valid, or a folder cannot be written.
+    """
+    check_set(content)
+    folders = [out] if len(formats) == 1 else [out / each.name for each in formats]
+    if len(formats) > 1 and out.exists() and not out.is_dir():
+        raise InputError(f"cannot write to {out}: it is a file, not a folder")
+    for each, folder in zip(formats, folders, strict=True):
+        _check_folder(folder, each)
+    with ExitStack() as stack:
+        for each, folder in zip(formats, folders, strict=True):
+            each.write(content, stack.enter_context(whole_folder(folder, last=each.last)))
+    return Exported(len(content.samples), len(content.chunks))
+
+
+def _check_folder(out: Path, format: Export) -> None:
+    if out.exists() and not out.is_dir():
+        raise InputError(f"cannot write to {out}: it is a file, not a folder")
+    names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
+    own = [name for name in names if any(fnmatchcase(name, pattern) for pattern in format.files)]
+    foreign = [name for name in names if name not in own and not is_leftover(name)]
+    if foreign:
+        raise InputError(f"{out} holds other files ({', '.join(foreign[:3])}); name an empty folder")
+
+
+def _vectors(run: Path) -> object:
+    from groundset.runs.store import RunStore
+
+    with RunStore.read(run) as store:
+        return store.vectors()

@@ -8,6 +8,7 @@
 | steps | what every step said, one row each, committed as it happens |
 | calls | finished language model calls by digest: what makes a resume free |
 | samples, rejects | what was decided, in that order |
+| reviews | what people said who read samples or rejects; there from the first review on |
 | sessions | one row for each process that worked on the run |
 """
 
@@ -23,6 +24,7 @@ import numpy as np
 from groundset.files import remove_leftovers, whole_file
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, database_path, make_folder
+from groundset.runs.reviews import ReviewTable
 from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors, as_vector
 from programs.errors import InputError, RunError
 from programs.types import Chunk, Context, Document, Reject
@@ -60,6 +62,7 @@ class RunStore:
         calls: the journal of language model calls.
         attempts: plans, steps and outcomes.
         results: samples and rejects.
+        reviews: what people said about them.
     """
 
     def __init__(self, folder: Path, database: Database, lock: FolderLock | None) -> None:
@@ -68,6 +71,7 @@ class RunStore:
         self.calls = CallTable(database)
         self.attempts = AttemptTable(database)
         self.results = ResultTable(database)
+        self.reviews = ReviewTable(database)
         self._database = database
         self._lock = lock
 
@@ -115,6 +119,18 @@ class RunStore:
             lock.release()
             raise
         return store._checked()
+
+    @classmethod
+    def review(cls, folder: Path) -> Self:
+        """Open a run to add reviews to it, whether or not a process is working on it.
+
+        Raises:
+            InputError: the folder holds no run.
+            RunError: it cannot be written.
+        """
+        if not database_path(folder).is_file():
+            raise InputError(f"{folder} is not the folder of a run")
+        return cls(folder, Database(database_path(folder)), None)._checked()
 
     @classmethod
     def read(cls, folder: Path) -> Self:

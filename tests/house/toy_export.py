@@ -1,20 +1,13 @@
 """Export ``lines``: the questions, one on each line."""
 
-from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
-from groundset.exports.base import Export, Exported
-from programs.types import Chunk, Document, Sample
+from groundset.exports.base import EvaluationSet, Export
 
 
-def write_lines(
-    samples: Sequence[Sample], chunks: Sequence[Chunk], documents: Sequence[Document], out: Path, *, made_at: datetime
-) -> Exported:
+def write_lines(content: EvaluationSet, folder: Path) -> None:
     """Write questions.txt."""
-    out.mkdir()
-    (out / "questions.txt").write_text("".join(f"{sample.question}\n" for sample in samples))
-    return Exported(len(samples), len(chunks))
+    (folder / "questions.txt").write_text("".join(f"{sample.question}\n" for sample in content.samples))
 
 
-EXPORT = Export("lines", "questions.txt", write_lines)
+EXPORT = Export("lines", "questions.txt", write_lines, ("questions.txt",), last="questions.txt")

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from groundset.runs.reviews import Review
 from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
 from programs.types import Attempt, Chunk, Context, Document, Retrieval, Sample
@@ -68,3 +69,29 @@ def test_an_unknown_format_is_wrong_input(run, folder, tmp_path):
     assert ran.status == 2
     assert ran.err == "groundset: error: --format excel: no such format; choose one of autorag\n"
     assert not (tmp_path / "out").exists()
+
+
+def test_what_a_reader_mended_goes_out_mended_and_what_one_refused_stays(run, folder, tmp_path):
+    ran = run("export", folder, "--format", "autorag", "--out", tmp_path / "signed", "--signed")
+    assert (ran.status, f"no sample of {folder} is signed" in ran.err) == (2, True)
+
+    def read(reader, verdict, **texts):
+        with RunStore.review(folder) as store:
+            store.reviews.add(Review(item="q-1", reader=reader, verdict=verdict, **texts))
+
+    def exported():
+        ran = run("export", folder, "--format", "autorag", "--out", tmp_path / "out", "--signed")
+        return pd.read_parquet(tmp_path / "out" / "qa.parquet")["query"].tolist() if ran.status == 0 else ran.err
+
+    read("ann", "good", question="At what hour does the ferry leave Tollvik?")
+    assert exported() == ["At what hour does the ferry leave Tollvik?"]
+    read("bob", "bad", reason="vague")
+    assert "is signed" in exported(), "two who disagree sign nothing"
+    assert run("export", folder, "--format", "autorag", "--out", tmp_path / "all").status == 0
+    read("ann", "bad", reason="vague")
+    ran = run("export", folder, "--format", "autorag", "--out", tmp_path / "all")
+    assert (ran.status, "nothing to export" in ran.err) == (2, True)
+    read("ann", None)
+    read("bob", None)
+    assert run("export", folder, "--format", "autorag", "--out", tmp_path / "all").status == 0
+    assert pd.read_parquet(tmp_path / "all" / "qa.parquet")["query"].tolist() == [SAMPLE.question]

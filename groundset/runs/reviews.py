@@ -1,0 +1,127 @@
+"""What people said about the samples and rejects of a run: the table ``reviews`` of its database.
+
+Every click adds a row, and nothing is ever changed: what a reader said last about an item stands. A reader who takes
+a verdict back adds a row without one.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from groundset.runs.database import Database
+from programs.types import Sample
+
+if TYPE_CHECKING:
+    from groundset.runs.store import RunStore
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS reviews (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, item TEXT NOT NULL,
+    reader TEXT NOT NULL, verdict TEXT, record TEXT NOT NULL)
+"""
+_COLUMNS = "record FROM reviews ORDER BY number"
+
+
+class Review(BaseModel):
+    """What one reader said about one sample or reject.
+
+    Attributes:
+        kind: what was read.
+        item: the id of the sample, or the place of the reject in the run.
+        reader: who read it, by a name of their own choosing.
+        verdict: ``good`` signs it, ``bad`` refuses it, None takes back what the reader said before.
+        reason: why it is bad, as labels say it.
+        question, answer: what the reader wrote in place of the text that was read; None leaves it as it was.
+        blind: whether the run that it comes from was hidden.
+        read_at: when, in UTC.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["sample", "reject"] = "sample"
+    item: str
+    reader: str = "reader"
+    verdict: Literal["good", "bad"] | None
+    reason: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    blind: bool = False
+    read_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
+class ReviewTable:
+    """The reviews of a run, in the order in which they were given."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the table in ``database``, if it is there: runs that nobody has read have none."""
+        self._database = database
+
+    def add(self, review: Review) -> None:
+        """Store a review; it is committed when this returns."""
+        self._database.execute(_SCHEMA)
+        self._database.execute(
+            "INSERT INTO reviews (kind, item, reader, verdict, record) VALUES (?, ?, ?, ?, ?)",
+            (review.kind, review.item, review.reader, review.verdict, review.model_dump_json()),
+        )
+
+    def all(self) -> list[Review]:
+        """Return every row, what was taken back among them."""
+        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'reviews'"):
+            return []
+        return list(self._database.read(Review.model_validate_json, f"SELECT {_COLUMNS}"))
+
+    def standing(self) -> list[Review]:
+        """Return what each reader said last about each item, the earliest first."""
+        last = {(review.kind, review.item, review.reader): review for review in self.all()}
+        return sorted((review for review in last.values() if review.verdict), key=lambda review: review.read_at)
+
+
+class Reading(NamedTuple):
+    """What all readers of a sample come to.
+
+    ``verdict`` is ``good`` if all signed it, ``bad`` if all refused it, else ``disputed``; a text is the last one that
+    a reader who signed it wrote in its place.
+    """
+
+    verdict: Literal["good", "bad", "disputed"]
+    question: str | None
+    answer: str | None
+
+
+def readings(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Reading]:
+    """Return what the readers of each item come to, by item; ``reviews`` are those that stand."""
+    by_item: dict[str, list[Review]] = {}
+    for review in reviews:
+        if review.kind == kind and review.verdict:
+            by_item.setdefault(review.item, []).append(review)
+    return {item: _reading(found) for item, found in by_item.items()}
+
+
+def read_samples(store: "RunStore", *, signed: bool = False) -> list[Sample]:
+    """Return the samples of a run as readers left them: mended where they mended them, without those that they refused.
+
+    A sample that nobody read stays, and so does one that readers dispute; ``signed`` leaves out both.
+    """
+    found = readings(store.reviews.standing())
+    samples: list[Sample] = []
+    for sample in store.results.samples():
+        reading = found.get(sample.id)
+        if reading is None:
+            if not signed:
+                samples.append(sample)
+        elif reading.verdict == "good" or (reading.verdict == "disputed" and not signed):
+            texts = {"question": reading.question, "answer": reading.answer}
+            samples.append(sample.model_copy(update={name: text for name, text in texts.items() if text is not None}))
+    return samples
+
+
+def _reading(reviews: Sequence[Review]) -> Reading:
+    verdicts = {review.verdict for review in reviews}
+    good = [review for review in reviews if review.verdict == "good"]
+    questions = [review.question for review in good if review.question is not None]
+    answers = [review.answer for review in good if review.answer is not None]
+    verdict: Literal["good", "bad", "disputed"] = "disputed"
+    if len(verdicts) == 1:
+        verdict = "good" if good else "bad"
+    return Reading(verdict, questions[-1] if questions else None, answers[-1] if answers else None)

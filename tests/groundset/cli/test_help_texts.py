@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "cli.md")
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 QUOTE = re.compile(r"```console\n\$ groundset (?P<arguments>[a-z ]*--help)\n(?P<text>.*?)```", re.DOTALL)
 
 
@@ -31,9 +31,7 @@ def help_text(arguments: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_quoted_help_is_the_real_help(page):
-    quotes = list(QUOTE.finditer(page.read_text(encoding="utf-8")))
-    assert quotes
-    for quote in quotes:
+    for quote in QUOTE.finditer(page.read_text(encoding="utf-8")):
         hint = f"run {Path(__file__).relative_to(ROOT)} to renew the documentation"
         assert quote["text"] == help_text(quote["arguments"]), hint
 
@@ -41,7 +39,7 @@ def test_quoted_help_is_the_real_help(page):
 def test_every_command_is_quoted():
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     commands = re.findall(r"^  ([a-z]+)  ", help_text("--help"), re.MULTILINE)
-    assert len(commands) == 12
+    assert {"generate", "compile", "labels"} <= set(commands)
     for command in commands:
         assert f"$ groundset {command} --help" in text
 

@@ -21,7 +21,8 @@ WATCHING = (
     "groundset.models",  # how weights come here: they are compared by their hash
     "groundset.runs.config",  # how options are read: they are compared by their values
     "groundset.runs.identity", "groundset.runs.program",
-    "groundset.runs.progress", "groundset.runs.record", "groundset.runs.reviews", "groundset.runs.summary",  # what is said
+    "groundset.runs.progress", "groundset.runs.record", "groundset.runs.summary",  # what is said of a run
+    "groundset.runs.reviews",  # what readers say of it
     "groundset.tracking",
     "groundset.runs.stop", "programs.errors",  # what ends a run
 )  # fmt: skip

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-from groundset.exports import autorag
+from groundset.exports import autorag, beir, csv, parquet, trec, triplets
 from groundset.exports.base import Export
 
-EXPORTS: Mapping[str, Export] = {module.EXPORT.name: module.EXPORT for module in (autorag,)}
+EXPORTS: Mapping[str, Export] = {
+    module.EXPORT.name: module.EXPORT for module in (autorag, beir, csv, parquet, trec, triplets)
+}

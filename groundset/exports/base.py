@@ -26,6 +26,7 @@ class EvaluationSet:
         documents: where the chunks come from.
         made_at: when the run was made; stands in where a document does not know when it was last modified.
         vectors: returns the embedding vectors of the chunks, a row for each; only called by formats that search.
+        question_vectors: returns the vector of each question by its id; of a mended one, that of the question before.
         record: what ``run.json`` says about the run.
     """
 
@@ -34,6 +35,7 @@ class EvaluationSet:
     documents: Sequence[Document]
     made_at: datetime
     vectors: Callable[[], Any] = field(repr=False)
+    question_vectors: Callable[[], Mapping[str, Any]] = field(repr=False)
     record: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 

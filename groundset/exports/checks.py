@@ -7,7 +7,7 @@ from programs.errors import InputError
 
 
 def check_set(content: EvaluationSet) -> None:
-    """Refuse what no reader could use: nothing to ask, ids that occur twice, references that lead nowhere.
+    """Refuse what no reader could use: nothing to ask, ids that are empty or occur twice, references that lead nowhere.
 
     Raises:
         InputError: the message names the sample or the chunk.
@@ -36,6 +36,8 @@ def check_set(content: EvaluationSet) -> None:
 def _check_unique(kind: str, ids: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in ids:
+        if not name.strip():
+            raise InputError(f"a {kind} has no id")
         if name in seen:
             raise InputError(f"the {kind} id {name} occurs twice")
         seen.add(name)

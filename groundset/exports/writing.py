@@ -69,6 +69,7 @@ def read_set(run: Path, *, signed: bool = False) -> EvaluationSet:
             documents=store.documents(),
             made_at=datetime.fromisoformat(begun) if begun else datetime.now(UTC),
             vectors=lambda: _vectors(run),
+            question_vectors=lambda: _question_vectors(run),
             record=run_record(store, "complete") if store.meta("models") else {},
         )
 
@@ -106,3 +107,11 @@ def _vectors(run: Path) -> object:
 
     with RunStore.read(run) as store:
         return store.vectors()
+
+
+def _question_vectors(run: Path) -> dict[str, object]:
+    from groundset.runs.store import RunStore
+
+    with RunStore.read(run) as store:
+        names = (sample.id for sample in store.results.samples())
+        return dict(zip(names, store.results.vectors(), strict=True))

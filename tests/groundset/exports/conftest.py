@@ -72,7 +72,9 @@ def samples(chunks: list[Chunk]) -> list[Sample]:
 
 @pytest.fixture
 def content(samples: list[Sample], chunks: list[Chunk], documents: list[Document]) -> EvaluationSet:
-    """Return the set; its vectors say that each chunk is most like the next one in the list."""
+    """Return the set; its vectors say that each chunk is most like its neighbours in the list, a question its first."""
     angles = np.linspace(0, 1, len(chunks))
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    return EvaluationSet(samples, chunks, documents, MADE, lambda: vectors)
+    places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
+    asked = {sample.id: vectors[places[sample.contexts[0].chunk_id]] for sample in samples}
+    return EvaluationSet(samples, chunks, documents, MADE, lambda: vectors, lambda: asked)

@@ -138,7 +138,7 @@ sample = Sample(id=name, question="Q?", answer="a", evolution="simple", language
     retrieval_gt=((name,),), retrieval=Retrieval(rank=1, retrieved_id=name, retrieved_content="a", score=1),
     probability=1, trail=())
 document = Document(doc_id=name, path="a.md", title="A", text="a")
-content = EvaluationSet([sample], [chunk], [document], datetime(2026, 1, 1, tzinfo=UTC), vectors=list)
+content = EvaluationSet([sample], [chunk], [document], datetime(2026, 1, 1, tzinfo=UTC), vectors=list, question_vectors=dict)
 write_set(content, [EXPORTS["autorag"]], out)
 """
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from groundset.files import LEFTOVER_SUFFIX, new_file_mask, remove_leftovers
+from groundset.files import LEFTOVER_SUFFIX, is_leftover, new_file_mask, remove_leftovers
 from programs.errors import InputError
 
 _WORKING_FOLDER = -100  # AT_FDCWD: paths are relative to the working folder, as everywhere
@@ -83,11 +83,22 @@ def _put(aside: Path, target: Path, last: str) -> None:
         else:
             return
     (target / last).unlink(missing_ok=True)
+    kept = {path.name for path in aside.iterdir()}
+    for path in target.iterdir():
+        if path.name not in kept and not is_leftover(path.name):
+            _remove(path)
     for path in sorted(aside.iterdir(), key=lambda path: path.name == last):
         place = target / path.name
-        if place.is_dir() and not place.is_symlink():
-            shutil.rmtree(place)
+        if place.is_dir():
+            _remove(place)
         path.replace(place)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _exchange(first: Path, second: Path) -> None:

@@ -1,9 +1,9 @@
 """BEIR's folder: `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`.
 
 As BEIR's ``GenericDataLoader`` reads it (Thakur et al., BEIR, 2021; package beir): ``_id``, ``title`` and ``text`` of a
-chunk, ``_id`` and ``text`` of a question, and tab-separated judgements under a header. Answers and all that the judgements
-cannot say stand in ``metadata``, which BEIR reads past. A judgement is 1 for every chunk of every group: that one of each
-group is needed, and that any of a group will do, is in ``metadata.retrieval_gt`` only.
+chunk, ``_id`` and ``text`` of a question, and tab-separated judgements under a header. Answers, and whatever judgements
+cannot say, stand in ``metadata``, which BEIR reads past. A judgement is 1 for every chunk of every group: that one of
+each group is needed, and that any of a group will do, is in ``metadata.retrieval_gt`` only.
 """
 
 import csv

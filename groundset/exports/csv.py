@@ -3,8 +3,8 @@
 As RFC 4180 has it: commas, double quotes, CR LF at the end of a row; in UTF-8 with a byte order mark, without which
 Excel takes it for another encoding. Lists are JSON in their cell; what is missing is an empty cell.
 
-A spreadsheet runs a cell that begins like a formula. So a text whose first visible character is one of ``= + - @`` (also
-in full width), or that begins with a tab, a line end, a NUL or an apostrophe, gets an apostrophe in front. Whoever
+A spreadsheet runs a cell that begins like a formula. So a text whose first visible character is one of ``= + - @``
+(in full width too), or that begins with a tab, a line end, a NUL or an apostrophe, gets an apostrophe in front. Whoever
 takes one apostrophe off every cell of text that begins with one has the text again.
 """
 
@@ -51,5 +51,5 @@ def _cell(value: Any) -> Any:
 
 
 EXPORT = Export(
-    "csv", "questions.csv and corpus.csv for spreadsheets", write_csv, (QUESTIONS_FILE, CORPUS_FILE), last=QUESTIONS_FILE
+    "csv", "questions.csv and corpus.csv, for spreadsheets", write_csv, (QUESTIONS_FILE, CORPUS_FILE), QUESTIONS_FILE
 )

@@ -76,7 +76,7 @@ def _keep(
     vectors: Vectors,
     wanted: int,
 ) -> None:
-    """Add to what is kept for each pair, up to ``wanted``, those of the places (pairs, any number) that keep the rules."""
+    """Add to what is kept for each pair, up to ``wanted``, those of its row of ``places`` that keep the rules."""
     questions = np.stack([pair.vector for pair in pairs])
     positives = vectors[[pair.positive for pair in pairs]]
     likeness = np.einsum("pd,pd->p", questions, positives)

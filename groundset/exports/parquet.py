@@ -1,8 +1,8 @@
 """Two typed tables with all that a run knows of its questions: `questions.parquet` and `corpus.parquet`.
 
-The columns of the spreadsheets, with lists as lists, and what those leave out. Samples and chunks can be built from them
-again. The types are those of the schemas below even where every value is missing. What may hold anything (the trail,
-metadata) is JSON text.
+The columns of the spreadsheets, with lists as lists, and what those leave out: samples and chunks can be built again
+from them. The types are those of the schemas below even where every value is missing. What may hold anything (the
+trail, metadata) is JSON text.
 """
 
 import json
@@ -90,7 +90,7 @@ def _groups(rows: Iterator[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
 
 EXPORT = Export(
     "parquet",
-    "questions.parquet and corpus.parquet with all there is",
+    "questions.parquet and corpus.parquet, typed and complete",
     write_parquet,
     (QUESTIONS_FILE, CORPUS_FILE),
     last=QUESTIONS_FILE,

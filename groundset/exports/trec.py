@@ -5,8 +5,8 @@ text in Anserini and Pyserini (``TsvStringTopicReader``), PyTerrier (``read_topi
 (``TsvQueries``); their readers of ``<top>`` want numbers or four fields. Judgements are the four columns of trec_eval.
 The corpus is what Anserini's ``JsonCollection`` indexes: a folder of lines with ``id`` and ``contents``.
 
-These readers divide lines at white space, PyTerrier at colons too, and skip what begins with ``#``. So these characters,
-control characters and ``%`` stand in ids as URLs write them (``%20``), and ``urllib.parse.unquote`` gives the id again.
+These readers divide lines at white space, PyTerrier at colons too, and skip what begins with ``#``. So in ids these,
+control characters and ``%`` are written as in URLs (``%20``); ``urllib.parse.unquote`` gives the id again.
 """
 
 import re
@@ -51,7 +51,7 @@ def _write_lines(file: Path, lines: Iterable[str]) -> None:
 
 EXPORT = Export(
     "trec",
-    "topics.tsv, qrels.txt and a corpus for Anserini",
+    "topics.tsv, qrels.txt and corpus/chunks.jsonl",
     write_trec,
     (TOPICS_FILE, QRELS_FILE, CORPUS_FOLDER),
     last=TOPICS_FILE,

@@ -1,9 +1,9 @@
 """Rows to train a retriever with: `train.jsonl`, `dev.jsonl`, `test.jsonl`.
 
-The columns of sentence-transformers' trainer, in the order that its losses read: ``anchor``, ``positive``, ``negative_1``
-and so on, as its ``mine_hard_negatives`` names them. A question that needs several chunks has a row for each. Splits
-are those of :mod:`groundset.exports.splits`; the negatives of a split are chunks of its own documents, mined as
-:mod:`groundset.exports.negatives` says.
+The columns of sentence-transformers' trainer, in the order in which its losses read them: ``anchor``, ``positive``,
+``negative_1`` and so on, as its ``mine_hard_negatives`` names them. A question that needs several chunks has a row for
+each. Splits are those of :mod:`groundset.exports.splits`; the negatives of a split are chunks of its own documents,
+mined as :mod:`groundset.exports.negatives` says.
 """
 
 from collections.abc import Iterator, Mapping
@@ -77,7 +77,7 @@ def _columns(row: _Row, count: int) -> dict[str, str]:
 
 EXPORT = Export(
     "triplets",
-    "train.jsonl, dev.jsonl and test.jsonl to train a retriever",
+    "train.jsonl, dev.jsonl and test.jsonl, to train a retriever",
     write_triplets,
     tuple(f"{name}.jsonl" for name in SPLITS),
     last="train.jsonl",

@@ -2,6 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from groundset.exports import EXPORTS
+from groundset.exports.writing import read_set
 from groundset.runs.reviews import Review
 from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
@@ -67,7 +69,7 @@ def test_a_run_without_samples_and_a_folder_without_a_run_are_wrong_input(run, t
 def test_an_unknown_format_is_wrong_input(run, folder, tmp_path):
     ran = run("export", folder, "--format", "excel", "--out", tmp_path / "out")
     assert ran.status == 2
-    assert ran.err == "groundset: error: --format excel: no such format; choose one of autorag\n"
+    assert ran.err == f"groundset: error: --format excel: no such format; choose one of {', '.join(EXPORTS)}\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -95,3 +97,25 @@ def test_what_a_reader_mended_goes_out_mended_and_what_one_refused_stays(run, fo
     read("bob", None)
     assert run("export", folder, "--format", "autorag", "--out", tmp_path / "all").status == 0
     assert pd.read_parquet(tmp_path / "all" / "qa.parquet")["query"].tolist() == [SAMPLE.question]
+
+
+def test_every_format_takes_a_run_and_questions_keep_their_own_vectors(run, folder, tmp_path):
+    near, far = (np.eye(4, dtype=np.float32)[place] for place in (0, 1))
+    with RunStore.open(folder) as store:
+        store.learn("vector", [(CHUNK.chunk_id, near.tobytes())])
+        for number, vector in ((1, near), (2, far)):
+            store.attempts.begin(Attempt(number=number, contexts=(), wanted="simple"))
+            sample = SAMPLE.model_copy(update={"id": f"q-{number + 1}", "question": f"{SAMPLE.question} {number}"})
+            store.results.decide(number, Verdict("simple", False), sample, vector, [])
+    with RunStore.review(folder) as store:
+        store.reviews.add(Review(item="q-1", reader="ann", verdict="bad", reason="vague"))
+    content = read_set(folder)
+    assert [sample.id for sample in content.samples] == ["q-2", "q-3"]
+    assert {name: vector.tolist() for name, vector in content.question_vectors().items()} == {
+        "q-1": [1, 1, 1, 1],
+        "q-2": near.tolist(),
+        "q-3": far.tolist(),
+    }
+    ran = run("export", folder, "--format", ",".join(EXPORTS), "--out", tmp_path / "all")
+    assert (ran.status, ran.err) == (0, "")
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == sorted(EXPORTS)

@@ -1,56 +1,13 @@
 """An evaluation set of two documents, as every format is handed it."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime
 
 import numpy as np
 import pytest
+from evaluation_sets import EAST, MADE, cut, document, sample
 
 from groundset.exports.base import EvaluationSet
-from programs.types import Chunk, Document, Retrieval, Sample
-
-MADE = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-EAST = timezone(timedelta(hours=2))
-
-
-def document(name: str, chunks: int, modified: datetime | None = None) -> Document:
-    text = "\n".join(f"{name} says that number {number} is “fine”." for number in range(chunks))
-    return Document(doc_id=name, path=f"{name}.md", title=name.title(), text=text, last_modified=modified)
-
-
-def cut(source: Document) -> list[Chunk]:
-    chunks, start = [], 0
-    for number, line in enumerate(source.text.split("\n")):
-        chunks.append(
-            Chunk(
-                chunk_id=f"{source.doc_id}-{number:04d}",
-                doc_id=source.doc_id,
-                path=source.path,
-                title=source.title,
-                start=start,
-                end=start + len(line),
-                text=line,
-            )
-        )
-        start += len(line) + 1
-    return chunks
-
-
-def sample(name: str, *contexts: Chunk, **changes: object) -> Sample:
-    first = contexts[0]
-    fields = {
-        "id": name,
-        "question": f"What does {first.title} say?",
-        "answer": "That it is “fine”.",
-        "evolution": "simple",
-        "language": "en",
-        "contexts": contexts,
-        "retrieval_gt": tuple((chunk.chunk_id,) for chunk in contexts),
-        "retrieval": Retrieval(rank=1, retrieved_id=first.chunk_id, retrieved_content=first.text, score=1),
-        "probability": 0.9,
-        "trail": (),
-        **changes,
-    }
-    return Sample(**fields)
+from programs.types import Chunk, Document, Sample
 
 
 @pytest.fixture

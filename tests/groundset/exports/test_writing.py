@@ -42,6 +42,7 @@ def test_invalid_tables_are_refused_before_anything_is_written(content, document
     cases = [
         ([], chunks, documents, "no samples"),
         ([good, good], chunks, documents, "question id q-1 occurs twice"),
+        ([good.model_copy(update={"id": " "})], chunks, documents, "a question has no id"),
         ([good], [*chunks, chunks[0]], documents, "chunk id ferry-0002 occurs twice"),
         ([good], chunks[1:], documents, "rests on chunk ferry-0002, which the run does not hold"),
         ([good.model_copy(update={"retrieval_gt": ()})], chunks, documents, "no ground-truth chunk"),
@@ -107,6 +108,24 @@ def test_folders_in_an_export_are_its_own_and_move_whole(content, tmp_path, monk
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["index.txt", "part"]
 
 
+def test_a_file_that_the_new_export_has_not_goes_with_the_old_one(content, tmp_path, monkeypatch):
+    def split(content, folder):
+        for sample in content.samples:
+            (folder / f"{sample.id}.txt").write_text(sample.question)
+
+    row = replace(AUTORAG[0], write=split, files=("q-*.txt",), last="q-1.txt")
+
+    def refuse(first, second):
+        raise OSError(38, "Function not implemented")
+
+    for stub in (False, True):
+        write_set(content, [row], tmp_path / "out")
+        if stub:
+            monkeypatch.setattr("groundset.folders._exchange", refuse)
+        write_set(replace(content, samples=content.samples[:1]), [row], tmp_path / "out")
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["q-1.txt"]
+
+
 DYING = """import os, sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -138,7 +157,7 @@ sample = Sample(id=name, question="Q?", answer="a", evolution="simple", language
     retrieval_gt=((name,),), retrieval=Retrieval(rank=1, retrieved_id=name, retrieved_content="a", score=1),
     probability=1, trail=())
 document = Document(doc_id=name, path="a.md", title="A", text="a")
-content = EvaluationSet([sample], [chunk], [document], datetime(2026, 1, 1, tzinfo=UTC), vectors=list, question_vectors=dict)
+content = EvaluationSet([sample], [chunk], [document], datetime(2026, 1, 1, tzinfo=UTC), list, dict)
 write_set(content, [EXPORTS["autorag"]], out)
 """
 

@@ -34,12 +34,20 @@ def test_the_draw_hangs_on_ids_and_not_on_their_order(large):
 
 
 def test_questions_about_several_documents_hold_them_together(large):
+    apart = split_by_document(large).documents
+    one, other = (min(name for name, split in apart.items() if split == wanted) for wanted in ("dev", "test"))
     first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
-    chain = [(f"d{number:02d}", f"d{number + 1:02d}") for number in range(0, 6)]
-    linked = [sample(f"two-{one}", first[one], first[other]) for one, other in chain]
+    linked = [sample("two", first["d00"], first[one]), sample("three", first["d00"], first[other])]
     splits = split_by_document(replace(large, samples=[*large.samples, *linked]))
-    assert len({splits.documents[f"d{number:02d}"] for number in range(7)}) == 1
+    assert len({splits.documents[name] for name in ("d00", one, other)}) == 1
     assert set(splits.samples.values()) == {"train", "dev", "test"}
+
+
+def test_shares_are_of_questions_where_documents_have_more_and_less(large):
+    first = {chunk.doc_id: chunk for chunk in large.chunks}
+    uneven = [sample(f"q-{name}-{n}", first[name]) for place, name in enumerate(first, 1) for n in range(place)]
+    counts = Counter(split_by_document(replace(large, samples=uneven)).samples.values())
+    assert counts == {"train": 656, "dev": 82, "test": 82}
 
 
 def test_an_alternative_in_another_document_holds_nothing_together(large):

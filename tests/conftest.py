@@ -88,6 +88,15 @@ def smollm2() -> Path:
     return pull("smollm2-135m")
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Playwright's browser, headless; see ``browser.py``. No test of the module can use asyncio beside it."""
+    import browser
+
+    with browser.running() as started:
+        yield started
+
+
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[Any]]:
     """Start a server of language models on this machine; see ``model_server.py``."""

@@ -9,11 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
 from programs.errors import LeakError
+from programs.reasons import AnswerLabel, ChunkReason, QuestionReason
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-ChunkReason = Literal["ok", "citation", "metadata", "boilerplate", "not_self_contained", "too_thin"]
-QuestionReason = Literal["ok", "context_reference", "vague", "unanswerable", "wrong_premise", "malformed", "conjoined"]
 _DEV, _TEST = 20, 20  # of a hundred documents whose rows name no split
 
 
@@ -23,7 +22,7 @@ class LabelledAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
     text: str = Field(min_length=1)
-    label: Literal["correct", "incomplete", "unsupported"]
+    label: AnswerLabel
 
 
 class _Label(BaseModel):

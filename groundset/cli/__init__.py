@@ -55,6 +55,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     from groundset.cli.generate import generate
     from groundset.cli.judge import judge
     from groundset.cli.recipe_options import with_recipe_options
+    from groundset.cli.review import review
     from groundset.cli.roundtrip import roundtrip
     from groundset.cli.show import show
     from groundset.cli.ui import ui
@@ -71,7 +72,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_root)
     app.command()(with_recipe_options(generate, all_options="generate" in arguments))
-    for command in (chunk, judge, show, export, roundtrip):
+    for command in (chunk, judge, show, review, export, roundtrip):
         app.command()(command)
     app.command("compile")(compile_steps)
     app.command()(experiments)

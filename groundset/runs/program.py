@@ -22,7 +22,7 @@ WATCHING = (
     "groundset.runs.config",  # how options are read: they are compared by their values
     "groundset.runs.identity", "groundset.runs.program",
     "groundset.runs.progress", "groundset.runs.record", "groundset.runs.summary",  # what is said of a run
-    "groundset.runs.reviews",  # what readers say of it
+    "groundset.runs.pieces", "groundset.runs.reviews",  # what readers are shown of it, and say
     "groundset.tracking",
     "groundset.runs.stop", "programs.errors",  # what ends a run
 )  # fmt: skip

@@ -34,6 +34,11 @@ def refused_rows(store: RunStore, steps: Container[str] | None = None) -> Iterat
         }
 
 
+def answer_to(question: str, records: Iterable[StepRecord]) -> str:
+    """Return the answer to a question of an attempt, by what its steps said; empty where none was known yet."""
+    return _answers(records).get(question, "")
+
+
 def _answers(records: Iterable[StepRecord]) -> dict[str, str]:
     """Return the latest answer to each question of an attempt, as far as one was meant or written."""
     asked: dict[int, str] = {}

@@ -1,10 +1,10 @@
 """What people said about the samples and rejects of a run: the table ``reviews`` of its database.
 
 Every click adds a row, and nothing is ever changed: what a reader said last about an item stands. A reader who takes
-a verdict back adds a row without one.
+a verdict back adds a row without one. Rows that one click made share its name, so that undoing it finds them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -20,7 +20,6 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reviews (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, item TEXT NOT NULL,
     reader TEXT NOT NULL, verdict TEXT, record TEXT NOT NULL)
 """
-_COLUMNS = "record FROM reviews ORDER BY number"
 
 
 class Review(BaseModel):
@@ -31,9 +30,12 @@ class Review(BaseModel):
         item: the id of the sample, or the place of the reject in the run.
         reader: who read it, by a name of their own choosing.
         verdict: ``good`` signs it, ``bad`` refuses it, None takes back what the reader said before.
-        reason: why it is bad, as labels say it.
+        reason: why it is bad: a word of :mod:`programs.reasons`.
         question, answer: what the reader wrote in place of the text that was read; None leaves it as it was.
         blind: whether the run that it comes from was hidden.
+        skipped: put off without a verdict.
+        click: the name of the click that made this row; one verdict for many items is one click.
+        undoes: the name of the click that this row takes back; it then holds what the reader had said before that.
         read_at: when, in UTC.
     """
 
@@ -47,6 +49,9 @@ class Review(BaseModel):
     question: str | None = None
     answer: str | None = None
     blind: bool = False
+    skipped: bool = False
+    click: str | None = None
+    undoes: str | None = None
     read_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -57,19 +62,34 @@ class ReviewTable:
         """Use the table in ``database``, if it is there: runs that nobody has read have none."""
         self._database = database
 
-    def add(self, review: Review) -> None:
-        """Store a review; it is committed when this returns."""
-        self._database.execute(_SCHEMA)
-        self._database.execute(
-            "INSERT INTO reviews (kind, item, reader, verdict, record) VALUES (?, ?, ?, ?, ?)",
-            (review.kind, review.item, review.reader, review.verdict, review.model_dump_json()),
-        )
+    def prepare(self) -> None:
+        """Make the table where it is missing: whoever is going to read finds out first whether the run can be written.
+
+        Raises:
+            RunError: it cannot.
+        """
+        with self._database.transaction():
+            self._database.execute(_SCHEMA)
+
+    def add(self, *reviews: Review) -> None:
+        """Store reviews, all or none; they are committed when this returns."""
+        with self._database.transaction():
+            self._database.execute(_SCHEMA)
+            self._database.insert(
+                "INSERT INTO reviews (kind, item, reader, verdict, record) VALUES (?, ?, ?, ?, ?)",
+                ((each.kind, each.item, each.reader, each.verdict, each.model_dump_json()) for each in reviews),
+            )
 
     def all(self) -> list[Review]:
         """Return every row, what was taken back among them."""
+        return list(self.after(0).values())
+
+    def after(self, number: int) -> Mapping[int, Review]:
+        """Return the rows that came after a number, by their numbers, which count from 1."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'reviews'"):
-            return []
-        return list(self._database.read(Review.model_validate_json, f"SELECT {_COLUMNS}"))
+            return {}
+        statement = "SELECT number, record FROM reviews WHERE number > ? ORDER BY number"
+        return dict(self._database.read(lambda at, row: (at, Review.model_validate_json(row)), statement, (number,)))
 
     def standing(self) -> list[Review]:
         """Return what each reader said last about each item, the earliest first."""

@@ -13,6 +13,7 @@
 """
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ import numpy as np
 from groundset.files import remove_leftovers, whole_file
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, database_path, make_folder
+from groundset.runs.pieces import PieceTable
 from groundset.runs.reviews import ReviewTable
 from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors, as_vector
 from programs.errors import InputError, RunError
@@ -63,6 +65,7 @@ class RunStore:
         attempts: plans, steps and outcomes.
         results: samples and rejects.
         reviews: what people said about them.
+        pieces: single samples, rejects, chunks and documents, for whoever shows them.
     """
 
     def __init__(self, folder: Path, database: Database, lock: FolderLock | None) -> None:
@@ -72,6 +75,7 @@ class RunStore:
         self.attempts = AttemptTable(database)
         self.results = ResultTable(database)
         self.reviews = ReviewTable(database)
+        self.pieces = PieceTable(database)
         self._database = database
         self._lock = lock
 
@@ -125,12 +129,20 @@ class RunStore:
         """Open a run to add reviews to it, whether or not a process is working on it.
 
         Raises:
-            InputError: the folder holds no run.
-            RunError: it cannot be written.
+            InputError: the folder holds no run, or cannot be written.
+            RunError: another program has locked it, or the disk is full.
         """
-        if not database_path(folder).is_file():
-            raise InputError(f"{folder} is not the folder of a run")
-        return cls(folder, Database(database_path(folder)), None)._checked()
+        cls.read(folder).close()  # what is no run of this version is left as it is
+        path = database_path(folder)
+        if not (os.access(folder, os.W_OK) and os.access(path, os.W_OK)):
+            raise InputError(f"{folder} cannot be written, and reviews are kept in it; copy it and review the copy")
+        store = cls(folder, Database(path), None)
+        try:
+            store.reviews.prepare()
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     @classmethod
     def read(cls, folder: Path) -> Self:

@@ -1,0 +1,61 @@
+"""The server of a review: this machine only, one process, until it is ended."""
+
+import os
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from groundset.reviewing.desk import Desk
+from groundset.reviewing.pages import make_app
+from programs.errors import InputError
+
+_HOST = "127.0.0.1"
+
+
+class _Quiet(WSGIRequestHandler):
+    """Says nothing of requests: their addresses hold the token."""
+
+    def log(self, type: str, message: str, *args: object) -> None:
+        """Pass over a line of the log."""
+
+
+@contextmanager
+def serving(desk: Desk, port: int = 0) -> Iterator[str]:
+    """Serve a desk in the background and yield the address, which holds a token; port 0 takes any that is free.
+
+    Raises:
+        InputError: the port is taken, or not to be had.
+    """
+    token = secrets.token_urlsafe(18)
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((_HOST, port))
+            listening.listen()
+        except OSError as error:
+            raise InputError(f"--port {port}: {error.strerror or error}; name another") from error
+        server = make_server(
+            _HOST, port, make_app(desk, token), threaded=True, request_handler=_Quiet, fd=listening.fileno()
+        )
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{_HOST}:{server.port}/{token}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def open_browser(address: str) -> bool:
+    """Open an address where a browser has a window of its own; say whether one was found."""
+    has_windows = sys.platform in ("darwin", "win32") or any(
+        name in os.environ for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    )
+    return has_windows and webbrowser.open(address)

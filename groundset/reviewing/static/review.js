@@ -1,0 +1,33 @@
+// Keys press the buttons that the page shows; everything works without this file too.
+"use strict";
+
+const typing = (element) => element.closest("input, textarea, select, [contenteditable]") !== null;
+let leaving = false; // a verdict is on its way: further keys belong to the next page
+
+document.addEventListener("submit", (event) => {
+  if (leaving) event.preventDefault();
+  leaving = true;
+});
+window.addEventListener("pageshow", () => { leaving = false; });
+
+document.addEventListener("keydown", (event) => {
+  const target = event.target instanceof Element ? event.target : document.body;
+  if (typing(target)) {
+    if (event.key === "Escape") target.blur();
+    if (event.key === "Enter" && event.ctrlKey && target.form) target.form.requestSubmit(target.form.querySelector("button"));
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing || leaving) return;
+  // Enter presses what has the focus.
+  if (event.key === "Enter" && target.closest("a, button, summary")) return;
+  const pressed = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+  if (pressed === null) return;
+  event.preventDefault();
+  if (pressed.tagName !== "SUMMARY") {
+    if (pressed.tagName === "A") leaving = true;
+    pressed.click();
+    return;
+  }
+  pressed.parentElement.open = true;
+  pressed.parentElement.querySelector("textarea").focus();
+});

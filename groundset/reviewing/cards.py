@@ -138,7 +138,8 @@ def _passage(pieces: PieceTable, chunk: Chunk, foci: Iterable[str], answer: str,
 
 
 def _said(record: StepRecord, decided: bool) -> Said:
-    words = [(name, _plain(value)) for name, value in record.output.items() if decided or isinstance(value, str)]
+    shown = {name: value for name, value in record.output.items() if value != "" and (decided or isinstance(value, str))}
+    words = [(name, _plain(value)) for name, value in shown.items()]
     if not decided:
         return Said(record.step, words, "", None)
     if record.reason:

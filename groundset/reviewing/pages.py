@@ -1,5 +1,6 @@
 """The pages of a review and what their forms do. Everything that is shown is escaped by the templates."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from programs.errors import GroundsetError
 
 _ON_A_PAGE = 100
 _SUGGESTED = 200  # documents
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def make_app(desk: Desk, token: str) -> Flask:
@@ -27,6 +29,7 @@ def make_app(desk: Desk, token: str) -> Flask:
     app.config.update(MAX_CONTENT_LENGTH=1_000_000, MAX_FORM_MEMORY_SIZE=1_000_000)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters["shown"] = lambda text: printable(text, lines=True)
+    app.jinja_env.filters["tidy"] = _tidy
     app.jinja_env.globals.update(words=WORDS, sign_key=SIGN_KEY)
     guard(app, token)
     app.register_blueprint(_pages(desk), url_prefix=f"/{token}")
@@ -198,8 +201,8 @@ def _verdict(do: str) -> tuple[Literal["good", "bad"], str | None]:
 
 
 def _tidy(text: str) -> str:
-    """Return a text without what a form does to its line ends."""
-    return text.replace("\r\n", "\n").strip()
+    """Return a text as it comes back from a field that nobody changed: plain line ends, no control characters."""
+    return _CONTROLS.sub("", text.replace("\r\n", "\n")).strip()
 
 
 def _meanwhile(before: Review | None) -> dict[str, str]:

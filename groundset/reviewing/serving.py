@@ -1,5 +1,6 @@
 """The server of a review: this machine only, one process, until it is ended."""
 
+import importlib
 import os
 import secrets
 import socket
@@ -45,6 +46,8 @@ def serving(desk: Desk, port: int = 0) -> Iterator[str]:
         )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
+    # The first verdict needs it, and would wait a second for it.
+    threading.Thread(target=importlib.import_module, args=("scipy.stats",), daemon=True).start()
     try:
         yield f"http://{_HOST}:{server.port}/{token}/"
     finally:

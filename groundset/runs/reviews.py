@@ -73,11 +73,12 @@ class ReviewTable:
 
     def add(self, *reviews: Review) -> None:
         """Store reviews, all or none; they are committed when this returns."""
+        # Made first: whoever else works on the run waits while the transaction is open.
+        rows = [(each.kind, each.item, each.reader, each.verdict, each.model_dump_json()) for each in reviews]
         with self._database.transaction():
             self._database.execute(_SCHEMA)
             self._database.insert(
-                "INSERT INTO reviews (kind, item, reader, verdict, record) VALUES (?, ?, ?, ?, ?)",
-                ((each.kind, each.item, each.reader, each.verdict, each.model_dump_json()) for each in reviews),
+                "INSERT INTO reviews (kind, item, reader, verdict, record) VALUES (?, ?, ?, ?, ?)", iter(rows)
             )
 
     def all(self) -> list[Review]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import pytest
 import typer
 from scripted_run import CRITICS, Encoder, scripted_recipe, write_documents
@@ -17,6 +18,8 @@ from scripted_run import CRITICS, Encoder, scripted_recipe, write_documents
 from groundset import cli, compiling
 from groundset.data_files import data_path
 from groundset.retrieval import embedder
+from groundset.reviewing.desk import Desk
+from groundset.reviewing.serving import serving as serve_review
 from groundset.runs import generation
 from groundset.runs.models import Openers
 
@@ -115,7 +118,7 @@ def test_every_command_asks_only_the_server_that_was_named(
     monkeypatch.setenv("GROUNDSET_HOME", "home")
     assert run("models", "pull", "smollm2-135m").status == 1
     assert egress() == ["index.example"], "the index that pip is told of, and nothing else"
-    assert done | {"models pull", "ui"} == every_command()
+    assert done | {"models pull", "review", "ui"} == every_command()
 
 
 def every_command() -> set[str]:
@@ -148,6 +151,18 @@ def test_the_pages_of_a_store_are_served_from_this_machine_alone(
         finally:
             process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
+    assert egress() == []
+
+
+def test_a_review_is_served_from_this_machine_alone(
+    run: Callable[..., Ran], egress: Callable[[], list[str]], serving: Any
+) -> None:
+    with serving() as server:
+        assert run("generate", "docs", "--out", "run", *SMALL, "--lm", server.spec).status == 0
+    with Desk([Path("run")], "reader") as desk, serve_review(desk) as address:
+        with httpx.Client(base_url=address, trust_env=False, follow_redirects=True) as client:
+            assert "1 of 3" in client.get("").text
+            assert "Signed" in client.post(f"item/{desk.items[0].key}", data={"do": "sign"}).text
     assert egress() == []
 
 

@@ -1,0 +1,90 @@
+"""`groundset review`: what it prints, what it refuses, how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from groundset.reviewing import serving
+from groundset.runs.store import RunStore
+from programs.types import Chunk, Document
+
+TEXT = "The ferry leaves Tollvik at nine."
+CHUNK = Chunk(chunk_id="ferry-0000", doc_id="ferry", path="ferry.md", title="Ferry", start=0, end=len(TEXT), text=TEXT)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    document = Document(doc_id="ferry", path="ferry.md", title="Ferry", text=TEXT)
+    RunStore.create(folder, meta={}, documents=[document], chunks=[CHUNK]).close()
+    return folder
+
+
+def test_one_line_names_the_address_and_ctrl_c_ends_it(folder):
+    script = "from groundset.cli import main; main()"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "review", str(folder), "--no-browser"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    ) as process:  # fmt: skip
+        try:
+            line = process.stdout.readline()
+            assert line.endswith(" in a browser. Ctrl-C ends it.\n")
+            address = line.split()[1]
+            assert "no samples yet" in httpx.get(address, follow_redirects=True, trust_env=False).text
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+            assert process.returncode == 0
+            assert out == ""
+            assert err.splitlines()[-1] == "0 of 0 are read: 0 signed, 0 refused."
+            assert address.split("/")[3] not in err
+        finally:
+            process.kill()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address, trust_env=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--blind",), "--blind compares runs; name two or more"),
+        (("--step", "judge"), "--step is about rejects; add --rejects"),
+        (("--rejects", "--step", "judge"), "--step judge: there are no rejects of that step; nothing was refused"),
+        (("--reader", " "), "--reader: give a name of 1 to 60 letters"),
+        (("--reader", "a\x1bb"), "--reader: give a name of 1 to 60 letters"),
+    ],
+)
+def test_wrong_options_are_one_line(run, folder, arguments, message):
+    ran = run("review", folder, "--no-browser", *arguments)
+    assert (ran.status, ran.out, ran.err) == (2, "", f"groundset: error: {message}\n")
+
+
+def test_a_folder_without_a_run_and_a_port_in_use_are_named(run, folder, tmp_path):
+    ran = run("review", tmp_path, "--no-browser")
+    assert (ran.status, ran.err) == (2, f"groundset: error: {tmp_path} is not the folder of a run\n")
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        port = held.getsockname()[1]
+        ran = run("review", folder, "--no-browser", "--port", port)
+    assert ran.status == 2
+    assert f"--port {port}: Address already in use; name another" in ran.err
+
+
+@pytest.mark.parametrize(("display", "opened"), [({}, []), ({"DISPLAY": ":0"}, ["http://127.0.0.1:1/"])])
+def test_a_browser_is_opened_only_where_there_are_windows(monkeypatch, display, opened):
+    found = []
+    monkeypatch.setattr(serving.sys, "platform", "linux")
+    monkeypatch.setattr(serving.webbrowser, "open", lambda address: found.append(address) or True)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in display.items():
+        monkeypatch.setenv(name, value)
+    assert serving.open_browser("http://127.0.0.1:1/") is bool(opened)
+    assert found == opened

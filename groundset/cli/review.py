@@ -29,7 +29,9 @@ def review(
     seed: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Shuffle with this seed; else samples come in their order (--blind: 0).", show_default=False
+            metavar="N",
+            help="Shuffle with this seed; else samples come in their order (--blind: 0).",
+            show_default=False,
         ),
     ] = None,
     port: Annotated[
@@ -56,10 +58,9 @@ def review(
 
     if blind and seed is None:
         seed = 0
-    kind = "reject" if rejects else "sample"
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.default_int_handler)
-    with Desk(runs, name, kind=kind, steps=steps, seed=seed, blind=blind) as desk:
+    with Desk(runs, name, kind="reject" if rejects else "sample", steps=steps, seed=seed, blind=blind) as desk:
         try:
             with serving(desk, port) as address:
                 say(f"Open {address} in a browser. Ctrl-C ends it.")

@@ -138,8 +138,11 @@ def _passage(pieces: PieceTable, chunk: Chunk, foci: Iterable[str], answer: str,
 
 
 def _said(record: StepRecord, decided: bool) -> Said:
-    shown = {name: value for name, value in record.output.items() if value != "" and (decided or isinstance(value, str))}
-    words = [(name, _plain(value)) for name, value in shown.items()]
+    words = [
+        (name, _plain(value))
+        for name, value in record.output.items()
+        if value != "" and (decided or isinstance(value, str))
+    ]
     if not decided:
         return Said(record.step, words, "", None)
     if record.reason:

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 Span = tuple[int, int]
@@ -64,10 +65,7 @@ def mark(text: str, foci: Iterable[str], answer: str) -> list[Piece]:
     if not answered and (found := letters.find(answer)):
         answered = [found]
     edges = sorted({0, len(text), *(edge for span in (*focused, *answered) for edge in span)})
-    return [
-        Piece(text[start:end], _covers(focused, start), _covers(answered, start))
-        for start, end in zip(edges, edges[1:], strict=False)
-    ]
+    return [Piece(text[start:end], _covers(focused, start), _covers(answered, start)) for start, end in pairwise(edges)]
 
 
 def _covers(spans: Iterable[Span], place: int) -> bool:

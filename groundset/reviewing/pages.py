@@ -46,7 +46,8 @@ def _pages(desk: Desk) -> Blueprint:
         return desk.item(key) or abort(404)
 
     def go(page: str, **values: Any) -> Response:
-        return redirect(url_for(f"pages.{page}", **asked().query, **values), 303)
+        values.update(asked().query)
+        return redirect(url_for(f"pages.{page}", **values), 303)
 
     def go_on(current: Item | None, **values: Any) -> Response:
         following = desk.next(asked(), current)
@@ -62,7 +63,7 @@ def _pages(desk: Desk) -> Blueprint:
         return render_template("message.html", error=str(error)), 500
 
     @pages.context_processor
-    def everywhere() -> Mapping[str, Any]:
+    def everywhere() -> dict[str, Any]:
         return {
             "desk": desk,
             "query": asked().query,

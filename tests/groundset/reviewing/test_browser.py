@@ -102,7 +102,7 @@ def test_it_works_without_scripts_on_a_narrow_screen_in_the_dark(make_run, open_
         )
         assert page.locator("html").evaluate("page => page.scrollWidth") == 360
         page.get_by_role("button", name="Sign", exact=False).first.click()
-        page.get_by_text("Mend", exact=True).click()
+        page.locator("summary", has_text="Mend").click()
         page.get_by_label("Answer").fill("Ada Lund, an engineer")
         page.get_by_role("button", name="Sign as mended").click()
         page.get_by_role("link", name="List").click()
@@ -127,7 +127,8 @@ def test_what_can_be_pressed_has_a_name_and_can_be_read(make_run, open_page):
 CONTRASTS = """() => {
   const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (colour) => {
-    const [r, g, b] = parts(colour).slice(0, 3).map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    const linear = (v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = parts(colour).slice(0, 3).map((v) => linear(v / 255));
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const ground = (node) => {

@@ -102,6 +102,11 @@ def test_every_command_asks_only_the_server_that_was_named(
         assert server.texts
     check("chunk", "docs", "--out", "chunks.jsonl")
     check("show", "run")
+    with Desk([Path("run")], "reader") as desk, serve_review(desk) as address:
+        with httpx.Client(base_url=address, trust_env=False, follow_redirects=True) as client:
+            assert "1 of 3" in client.get("").text
+            assert "Signed" in client.post(f"item/{desk.items[0].key}", data={"do": "sign"}).text
+        assert egress() == []
     check("export", "run", "--format", "autorag", "--out", "autorag")
     check("roundtrip", "run", "--chunk-size", "300,400")
     told = check("experiments")
@@ -151,18 +156,6 @@ def test_the_pages_of_a_store_are_served_from_this_machine_alone(
         finally:
             process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
-    assert egress() == []
-
-
-def test_a_review_is_served_from_this_machine_alone(
-    run: Callable[..., Ran], egress: Callable[[], list[str]], serving: Any
-) -> None:
-    with serving() as server:
-        assert run("generate", "docs", "--out", "run", *SMALL, "--lm", server.spec).status == 0
-    with Desk([Path("run")], "reader") as desk, serve_review(desk) as address:
-        with httpx.Client(base_url=address, trust_env=False, follow_redirects=True) as client:
-            assert "1 of 3" in client.get("").text
-            assert "Signed" in client.post(f"item/{desk.items[0].key}", data={"do": "sign"}).text
     assert egress() == []
 
 

@@ -146,9 +146,12 @@ class Desk:
         return row.number if row else 0
 
     def others(self, item: Item) -> list[Review]:
-        """Return the verdicts of other readers on an item; none before the reader has given one."""
+        """Return the verdicts of other readers on an item; none before the reader has given one.
+
+        None when blind either: another reader may have read one of the runs alone.
+        """
         own = self.own(item)
-        if own is None or own.verdict is None:
+        if own is None or own.verdict is None or self.blind:
             return []
         found = self.notebooks[item.run].items[item.entry.item]
         return [row.review for name, row in sorted(found.items()) if name != self.reader and row.review.verdict]

@@ -68,7 +68,7 @@ def _pages(desk: Desk) -> Blueprint:
             "desk": desk,
             "query": asked().query,
             "progress": progress_of(desk),
-            "agreements": agreements(desk),
+            "agreements": [] if desk.blind else agreements(desk),
             "told": request.args.get("told", ""),
         }
 

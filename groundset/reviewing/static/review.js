@@ -29,5 +29,6 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   pressed.parentElement.open = true;
+  pressed.parentElement.scrollIntoView({block: "nearest"});
   pressed.parentElement.querySelector("textarea").focus();
 });

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from groundset.printing import printable
 from groundset.reviewing.cards import card_of
-from groundset.reviewing.contest import duels, entrants
+from groundset.reviewing.duels import duels, entrants
 from groundset.reviewing.desk import Desk, Item
 from groundset.reviewing.filters import FACTS, STATES, Filter, choices
 from groundset.reviewing.guard import guard

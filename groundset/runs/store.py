@@ -149,9 +149,13 @@ class RunStore:
         """Open a run to read it, whether or not a process is working on it.
 
         Raises:
-            InputError: the folder holds no run.
+            InputError: the folder holds no run, or cannot be looked into.
         """
-        if not database_path(folder).is_file():
+        try:
+            found = database_path(folder).is_file()
+        except OSError as error:
+            raise InputError(f"{folder} cannot be read: {error.strerror}") from error
+        if not found:
             raise InputError(f"{folder} is not the folder of a run")
         return cls(folder, Database(database_path(folder), read_only=True), None)._checked()
 

@@ -3,7 +3,7 @@
 import pytest
 from small_run import ASKED
 
-from groundset.reviewing.contest import APART, PAIRED, duels, entrants
+from groundset.reviewing.duels import APART, PAIRED, duels, entrants
 from groundset.runs.store import RunStore
 
 OTHERS = [(f"{question} Say it.", answer) for question, answer in ASKED]

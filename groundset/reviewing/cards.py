@@ -13,7 +13,7 @@ from programs.types import Chunk, StepRecord
 _AROUND = 1_000  # characters of the document, on each side of a passage
 
 
-class Passage(NamedTuple):
+class ShownPassage(NamedTuple):
     """A chunk in pieces, with the text of its document before and behind it."""
 
     topic: str
@@ -50,7 +50,7 @@ class Card(NamedTuple):
     answer: str
     first_question: str
     first_answer: str
-    passages: Sequence[Passage]
+    passages: Sequence[ShownPassage]
     trail: Sequence[Said]
     facts: Sequence[tuple[str, str]]
     critics: Sequence[tuple[str, str]]
@@ -121,12 +121,12 @@ def _facts(desk: Desk, item: Item) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts.items() if value]
 
 
-def _passage(pieces: PieceTable, chunk: Chunk, foci: Iterable[str], answer: str, *, blind: bool) -> Passage:
+def _passage(pieces: PieceTable, chunk: Chunk, foci: Iterable[str], answer: str, *, blind: bool) -> ShownPassage:
     document = pieces.document(chunk.doc_id)
     text = document.text if document else ""
     if text[chunk.start : chunk.end] != chunk.text:
         text = ""  # a chunk of the user's own may stand in no document
-    return Passage(
+    return ShownPassage(
         topic=chunk.topic,
         path="" if blind else chunk.path,
         start=chunk.start,

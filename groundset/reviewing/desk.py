@@ -2,7 +2,6 @@
 
 import hashlib
 import secrets
-import threading
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -41,7 +40,7 @@ class Answered(NamedTuple):
 
 
 class Desk:
-    """The items that a reader goes through; any thread may use it.
+    """The items that a reader goes through; one thread at a time may use it.
 
     What other processes add to the runs, samples as well as reviews, is there after :meth:`refresh`.
 
@@ -84,7 +83,7 @@ class Desk:
         self.names = [str(folder) for folder in folders]
         self.items: list[Item] = []
         self._seed, self._steps = seed, frozenset(steps)
-        self._secret, self._lock = secrets.token_hex(), threading.RLock()
+        self._secret = secrets.token_hex()
         self._places: dict[str, int] = {}
         self._lying: set[tuple[int, str]] = set()
         self._reached = [0 for _ in folders]
@@ -104,26 +103,24 @@ class Desk:
 
     def __exit__(self, *exc_info: object) -> None:
         """Close the runs."""
-        with self._lock:
-            self._stack.close()
+        self._stack.close()
 
     def refresh(self) -> list[str]:
         """Take up what was added to the runs since the last time; return the steps that refused any of it."""
-        with self._lock:
-            found: list[Item] = []
-            seen: dict[str, None] = {}
-            for run, store in enumerate(self.stores):
-                entries = store.pieces.samples if self.kind == "sample" else store.pieces.rejects
-                for entry in entries(self._reached[run]):
-                    self._reached[run] = entry.position
-                    seen[entry.step] = None
-                    if not self._steps or entry.step in self._steps:
-                        found.append(Item(run, entry, self._digest(self._secret, run, entry)))
-                self.notebooks[run].take_up()
-            if found:
-                self._lying |= {(item.run, item.entry.item) for item in found}
-                self.items = sorted([*self.items, *found], key=self._order)
-                self._places = {item.key: place for place, item in enumerate(self.items)}
+        found: list[Item] = []
+        seen: dict[str, None] = {}
+        for run, store in enumerate(self.stores):
+            entries = store.pieces.samples if self.kind == "sample" else store.pieces.rejects
+            for entry in entries(self._reached[run]):
+                self._reached[run] = entry.position
+                seen[entry.step] = None
+                if not self._steps or entry.step in self._steps:
+                    found.append(Item(run, entry, self._digest(self._secret, run, entry)))
+            self.notebooks[run].take_up()
+        if found:
+            self._lying |= {(item.run, item.entry.item) for item in found}
+            self.items = sorted([*self.items, *found], key=self._order)
+            self._places = {item.key: place for place, item in enumerate(self.items)}
         return list(seen)
 
     def item(self, key: str) -> Item | None:
@@ -217,38 +214,34 @@ class Desk:
             question, answer: what the reader wrote in place of the text.
             seen: the number of the row that stood when the page was made, 0 for none; None does not ask.
         """
-        with self._lock:
-            self.refresh()
-            own = self.own(item)
-            before = own if seen is not None and self.number(item) != seen else None
-            said = {"verdict": verdict, "reason": reason, "question": question, "answer": answer}
-            if own and all(getattr(own, name) == value for name, value in said.items()):
-                return Answered(False, before)
-            self._add([item], **said)
-            return Answered(True, before)
+        self.refresh()
+        own = self.own(item)
+        before = own if seen is not None and self.number(item) != seen else None
+        said = {"verdict": verdict, "reason": reason, "question": question, "answer": answer}
+        if own and all(getattr(own, name) == value for name, value in said.items()):
+            return Answered(False, before)
+        self._add([item], **said)
+        return Answered(True, before)
 
     def say_of_all(self, items: Sequence[Item], verdict: Literal["good", "bad"], reason: str | None) -> None:
         """Store one verdict for many items, as one click."""
-        with self._lock:
-            self._add(items, verdict=verdict, reason=reason)
+        self._add(items, verdict=verdict, reason=reason)
 
     def skip(self, item: Item) -> None:
         """Put an item off; a verdict that stands is left alone."""
-        with self._lock:
-            self.refresh()
-            if self.state(item) == "unread":
-                self._add([item], verdict=None, skipped=True)
+        self.refresh()
+        if self.state(item) == "unread":
+            self._add([item], verdict=None, skipped=True)
 
     def undo(self) -> list[Item]:
         """Take back the last click of the reader that was not undone; return the items that it was about."""
-        with self._lock:
-            self.refresh()
-            clicks = [click for notebook in self.notebooks if (click := notebook.last_click(self.reader))]
-            if not clicks:
-                return []
-            last: Click = max(clicks)
-            names = {(run, name) for run, notebook in enumerate(self.notebooks) for name in notebook.undo(last.name)}
-            return [item for item in self.items if (item.run, item.entry.item) in names]
+        self.refresh()
+        clicks = [click for notebook in self.notebooks if (click := notebook.last_click(self.reader))]
+        if not clicks:
+            return []
+        last: Click = max(clicks)
+        names = {(run, name) for run, notebook in enumerate(self.notebooks) for name in notebook.undo(last.name)}
+        return [item for item in self.items if (item.run, item.entry.item) in names]
 
     def _add(self, items: Sequence[Item], **said: Any) -> None:
         told = {"kind": self.kind, "reader": self.reader, "blind": self.blind, "click": secrets.token_hex(8), **said}

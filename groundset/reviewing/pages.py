@@ -1,16 +1,17 @@
 """The pages of a review and what their forms do. Everything that is shown is escaped by the templates."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
+import threading
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from flask import Blueprint, Flask, abort, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from groundset.printing import printable
 from groundset.reviewing.cards import card_of
-from groundset.reviewing.duels import duels, entrants
 from groundset.reviewing.desk import Desk, Item
+from groundset.reviewing.duels import duels, entrants
 from groundset.reviewing.filters import FACTS, STATES, Filter, choices
 from groundset.reviewing.guard import guard
 from groundset.reviewing.progress import agreements, progress_of
@@ -18,13 +19,16 @@ from groundset.reviewing.reasons import SIGN_KEY, WORDS, reasons_for
 from groundset.runs.reviews import Review
 from programs.errors import GroundsetError
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
 _ON_A_PAGE = 100
 _SUGGESTED = 200  # documents
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def make_app(desk: Desk, token: str) -> Flask:
-    """Return the application that serves a desk below ``/token/``."""
+    """Return the application that serves a desk below ``/token/``, one request at a time."""
     app = Flask("groundset.reviewing", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=1_000_000, MAX_FORM_MEMORY_SIZE=1_000_000)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
@@ -33,6 +37,13 @@ def make_app(desk: Desk, token: str) -> Flask:
     app.jinja_env.globals.update(words=WORDS, sign_key=SIGN_KEY)
     guard(app, token)
     app.register_blueprint(_pages(desk), url_prefix=f"/{token}")
+    answer, turn = app.wsgi_app, threading.Lock()
+
+    def in_turn(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        with turn:
+            return answer(environ, start_response)
+
+    app.wsgi_app = in_turn  # type: ignore[method-assign]
     return app
 
 

@@ -6,7 +6,7 @@ from groundset.comparing.figures import Figure
 from groundset.reviewing.desk import Desk
 
 
-class Progress(NamedTuple):
+class Headway(NamedTuple):
     """How many items there are and what became of them; ``share`` is that of signed ones among those read."""
 
     items: int
@@ -34,12 +34,12 @@ class Agreement(NamedTuple):
     kappa: float | None
 
 
-def progress_of(desk: Desk) -> Progress:
+def progress_of(desk: Desk) -> Headway:
     """Return how far the reader is."""
     counts = desk.counts()
     signed = counts["signed"] + counts["mended"]
     share = share_of(signed, signed + counts["refused"])
-    return Progress(len(desk.items), signed, counts["mended"], counts["refused"], counts["skipped"], share)
+    return Headway(len(desk.items), signed, counts["mended"], counts["refused"], counts["skipped"], share)
 
 
 def share_of(count: int, total: int) -> Figure | None:

@@ -98,7 +98,7 @@ class ReviewTable:
         return sorted((review for review in last.values() if review.verdict), key=lambda review: review.read_at)
 
 
-class Reading(NamedTuple):
+class Consensus(NamedTuple):
     """What all readers of a sample come to.
 
     ``verdict`` is ``good`` if all signed it, ``bad`` if all refused it, else ``disputed``; a text is the last one that
@@ -110,7 +110,7 @@ class Reading(NamedTuple):
     answer: str | None
 
 
-def readings(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Reading]:
+def readings(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Consensus]:
     """Return what the readers of each item come to, by item; ``reviews`` are those that stand."""
     by_item: dict[str, list[Review]] = {}
     for review in reviews:
@@ -137,7 +137,7 @@ def read_samples(store: "RunStore", *, signed: bool = False) -> list[Sample]:
     return samples
 
 
-def _reading(reviews: Sequence[Review]) -> Reading:
+def _reading(reviews: Sequence[Review]) -> Consensus:
     verdicts = {review.verdict for review in reviews}
     good = [review for review in reviews if review.verdict == "good"]
     questions = [review.question for review in good if review.question is not None]
@@ -145,4 +145,4 @@ def _reading(reviews: Sequence[Review]) -> Reading:
     verdict: Literal["good", "bad", "disputed"] = "disputed"
     if len(verdicts) == 1:
         verdict = "good" if good else "bad"
-    return Reading(verdict, questions[-1] if questions else None, answers[-1] if answers else None)
+    return Consensus(verdict, questions[-1] if questions else None, answers[-1] if answers else None)

@@ -2,6 +2,7 @@
 
 import html
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from small_run import ASKED
@@ -240,3 +241,15 @@ def test_what_is_not_there_is_not_found(make_run, read):
     page.post(f"item/{page.desk.items[0].key}", do="", status=400)
     page.post(f"item/{page.desk.items[0].key}", do="sign", question="x" * 2_000_000, status=413)
     assert page.desk.counts()["unread"] == 4
+
+
+def test_many_requests_at_once_are_answered_in_turn(make_run, read):
+    folder = make_run(asked=ASKED * 20, samples=80)
+    ann, bob = read(folder, reader="ann"), read(folder, reader="bob")
+    with ThreadPoolExecutor(8) as pool:
+        for page in (ann, bob):
+            list(pool.map(lambda place, page=page: page.say(place, "sign" if place % 3 else "vague"), range(80)))
+    assert "With ann: 80 of 80 alike" in bob.get()
+    assert "With bob: 80 of 80 alike" in ann.get()
+    with RunStore.read(folder) as store:
+        assert len(store.reviews.all()) == 160

@@ -34,7 +34,7 @@ _AT_ONCE = 512  # questions
 Places = NDArray[np.int64]
 
 
-class Pair(NamedTuple):
+class Anchor(NamedTuple):
     """A question and one of the chunks that it needs, by its place among the chunks; ``vector`` is the question's."""
 
     sample: Sample
@@ -42,24 +42,24 @@ class Pair(NamedTuple):
     vector: Vectors
 
 
-def mine(pairs: Sequence[Pair], chunks: Sequence[Chunk], vectors: Vectors, wanted: int) -> Iterator[list[int]]:
-    """Yield for each pair the places of up to ``wanted`` negatives among ``chunks``.
+def mine(anchors: Sequence[Anchor], chunks: Sequence[Chunk], vectors: Vectors, wanted: int) -> Iterator[list[int]]:
+    """Yield for each anchor the places of up to ``wanted`` negatives among ``chunks``.
 
     The most similar to the question come first. Where a search does not find enough, because the question finds its
     positive late or not at all, chunks drawn by chance that keep the same rules come after them.
 
     Args:
-        pairs: what negatives are wanted for.
+        anchors: what negatives are wanted for.
         chunks: what they are taken from.
         vectors: a row of length one for each chunk.
         wanted: how many of each.
     """
     chance = np.random.default_rng(0)
     with open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors) as store:
-        for start in range(0, len(pairs), _AT_ONCE):
-            part = pairs[start : start + _AT_ONCE]
+        for start in range(0, len(anchors), _AT_ONCE):
+            part = anchors[start : start + _AT_ONCE]
             kept: list[list[int]] = [[] for _ in part]
-            found = store.search(np.stack([pair.vector for pair in part]), _DEPTH).places
+            found = store.search(np.stack([anchor.vector for anchor in part]), _DEPTH).places
             _keep(kept, part, found, chunks, vectors, wanted)
             lacking = [place for place, names in enumerate(kept) if len(names) < wanted]
             if lacking and len(chunks) > _DEPTH:
@@ -71,33 +71,33 @@ def mine(pairs: Sequence[Pair], chunks: Sequence[Chunk], vectors: Vectors, wante
 
 def _keep(
     kept: Sequence[list[int]],
-    pairs: Sequence[Pair],
+    anchors: Sequence[Anchor],
     places: Places,
     chunks: Sequence[Chunk],
     vectors: Vectors,
     wanted: int,
 ) -> None:
-    """Add to what is kept for each pair, up to ``wanted``, those of its row of ``places`` that keep the rules."""
-    questions = np.stack([pair.vector for pair in pairs])
-    positives = vectors[[pair.positive for pair in pairs]]
+    """Add to what is kept for each anchor, up to ``wanted``, those of its row of ``places`` that keep the rules."""
+    questions = np.stack([anchor.vector for anchor in anchors])
+    positives = vectors[[anchor.positive for anchor in anchors]]
     likeness = np.einsum("pd,pd->p", questions, positives)
     looked_at = vectors[places]
     to_question = np.einsum("pd,pld->pl", questions, looked_at)
     to_positive = np.einsum("pd,pld->pl", positives, looked_at)
     limits = likeness - MARGIN * np.abs(likeness)
     far = (to_question <= limits[:, None]) & (to_positive < NEAR_DUPLICATE)
-    for names, pair, row, is_far in zip(kept, pairs, places, far, strict=True):
+    for names, anchor, row, is_far in zip(kept, anchors, places, far, strict=True):
         for place in row[is_far].tolist():
             if len(names) == wanted:
                 break
-            if place not in names and not _may_answer(chunks[place], pair, chunks[pair.positive]):
+            if place not in names and not _may_answer(chunks[place], anchor, chunks[anchor.positive]):
                 names.append(place)
 
 
-def _may_answer(chunk: Chunk, pair: Pair, positive: Chunk) -> bool:
-    """Say whether a chunk may answer the question of a pair, by what is known of it and by its words."""
-    known = chunk.chunk_id in relevant_ids(pair.sample) or chunk in pair.sample.contexts
-    return known or _overlap(chunk, positive) or has_words(chunk.text, pair.sample.answer)
+def _may_answer(chunk: Chunk, anchor: Anchor, positive: Chunk) -> bool:
+    """Say whether a chunk may answer the question of an anchor, by what is known of it and by its words."""
+    known = chunk.chunk_id in relevant_ids(anchor.sample) or chunk in anchor.sample.contexts
+    return known or _overlap(chunk, positive) or has_words(chunk.text, anchor.sample.answer)
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:

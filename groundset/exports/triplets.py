@@ -54,20 +54,20 @@ def _rows(
     content: EvaluationSet, splits: Splits, split: str, vectors: Any, questions: Mapping[str, Any]
 ) -> Iterator[_Row]:
     """Yield the rows of a split, with negatives from its own documents."""
-    from groundset.exports.negatives import Pair, mine
+    from groundset.exports.negatives import Anchor, mine
 
     places = [place for place, chunk in enumerate(content.chunks) if splits.documents[chunk.doc_id] == split]
     chunks = [content.chunks[place] for place in places]
     place_of = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
-    pairs = [
-        Pair(sample, place_of[group[0]], questions[sample.id])
+    anchors = [
+        Anchor(sample, place_of[group[0]], questions[sample.id])
         for sample in content.samples
         if splits.samples[sample.id] == split
         for group in sample.retrieval_gt
     ]
-    for pair, negatives in zip(pairs, mine(pairs, chunks, vectors[places], NEGATIVES), strict=True):
+    for anchor, negatives in zip(anchors, mine(anchors, chunks, vectors[places], NEGATIVES), strict=True):
         texts = [chunks[place].text for place in negatives]
-        yield _Row(pair.sample.question, chunks[pair.positive].text, texts)
+        yield _Row(anchor.sample.question, chunks[anchor.positive].text, texts)
 
 
 def _columns(row: _Row, count: int) -> dict[str, str]:

@@ -5,7 +5,7 @@ import pytest
 from evaluation_sets import sample
 
 from groundset.exports import negatives
-from groundset.exports.negatives import Pair, mine
+from groundset.exports.negatives import Anchor, mine
 from programs.types import Chunk
 
 TOWARDS = 0.8  # cosine of a question and its positive
@@ -33,7 +33,7 @@ def mined(wanted=5, question=QUESTION, **others):
     found = {**PLACES, **others}
     chunks, vectors = [each for each, _ in found.values()], np.stack([vector for _, vector in found.values()])
     names = list(found)
-    [places] = mine([Pair(question, 0, ASKED)], chunks, vectors, wanted)
+    [places] = mine([Anchor(question, 0, ASKED)], chunks, vectors, wanted)
     return [names[place] for place in places]
 
 
@@ -94,5 +94,5 @@ def test_many_questions_are_searched_in_parts(monkeypatch, questions):
     monkeypatch.setattr(negatives, "_AT_ONCE", 3)
     chunks = [POSITIVE, *(chunk(f"c{number}") for number in range(9))]
     vectors = np.stack([PLACES["positive"][1], *(at(-0.8 - number / 10) for number in range(9))])
-    found = list(mine([Pair(QUESTION, 0, ASKED)] * questions, chunks, vectors, 2))
+    found = list(mine([Anchor(QUESTION, 0, ASKED)] * questions, chunks, vectors, 2))
     assert found == [[1, 2]] * questions

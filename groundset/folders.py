@@ -6,8 +6,10 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,42 @@ def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
+def check_own(folder: Path, own: Collection[str]) -> None:
+    """Refuse a folder that holds anything else than files of ours, which may be replaced.
+
+    Args:
+        folder: need not be there.
+        own: glob patterns of our files. One without a slash is of a name at the top, and of all that is in that folder;
+            one with slashes is of a path below the folder.
+
+    Raises:
+        InputError: it holds something else, or is no folder; the message names it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"cannot write to {folder}: it is a file, not a folder")
+
+    def is_own(path: str) -> bool:
+        top = path.partition("/")[0]
+        return any(fnmatchcase(path if "/" in pattern else top, pattern) for pattern in own)
+
+    try:
+        if foreign := list(islice((path for path in _leaves(folder) if not is_own(path)), 3)):
+            raise InputError(f"{folder} holds other files ({', '.join(foreign)}); name an empty folder")
+    except OSError as error:
+        raise InputError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+def _leaves(folder: Path) -> Iterator[str]:
+    """Yield the paths of all files and empty folders below a folder but what killed processes left there."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if is_leftover(path.name):
+            continue
+        if path.is_dir() and not path.is_symlink() and any(path.iterdir()):
+            yield from (f"{path.name}/{below}" for below in _leaves(path))
+        else:
+            yield path.name
+
+
 def _make_aside(target: Path) -> Path:
     """Return a new folder beside the target, or inside it where nothing beside it can take its place."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +120,8 @@ def _put(aside: Path, target: Path, last: str) -> None:
                 raise
         else:
             return
-    (target / last).unlink(missing_ok=True)
+    if (target / last).exists():
+        _remove(target / last)
     kept = {path.name for path in aside.iterdir()}
     for path in target.iterdir():
         if path.name not in kept and not is_leftover(path.name):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from groundset.exports import autorag, beir, csv, parquet, trec, triplets
+from groundset.exports import autorag, beir, csv, hf, parquet, trec, triplets
 from groundset.exports.base import Export
 
 EXPORTS: Mapping[str, Export] = {
-    module.EXPORT.name: module.EXPORT for module in (autorag, beir, csv, parquet, trec, triplets)
+    module.EXPORT.name: module.EXPORT for module in (autorag, beir, csv, hf, parquet, trec, triplets)
 }

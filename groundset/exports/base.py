@@ -48,9 +48,9 @@ class Export:
         about: the files that it writes, in a few words.
         write: writes them into an empty folder, which becomes the user's once all of them are there. The set has
             passed :func:`groundset.exports.checks.check_set`.
-        files: glob patterns of the files and folders that it writes at the top of its folder; whatever else lies there
+        files: glob patterns of what it writes (:func:`groundset.folders.check_own`); whatever else lies in its folder
             is not its own, and is never removed.
-        last: the one of them that comes last where they can only be moved one by one.
+        last: the file or folder at the top that comes last where they can only be moved one by one.
     """
 
     name: str

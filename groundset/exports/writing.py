@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from groundset.exports import EXPORTS
 from groundset.exports.base import EvaluationSet, Export, Exported
 from groundset.exports.checks import check_set
-from groundset.files import is_leftover
-from groundset.folders import whole_folder
+from groundset.folders import check_own, whole_folder
 from programs.errors import InputError
 
 
@@ -85,21 +83,11 @@ def write_set(content: EvaluationSet, formats: Sequence[Export], out: Path) -> E
     if len(formats) > 1 and out.exists() and not out.is_dir():
         raise InputError(f"cannot write to {out}: it is a file, not a folder")
     for each, folder in zip(formats, folders, strict=True):
-        _check_folder(folder, each)
+        check_own(folder, each.files)
     with ExitStack() as stack:
         for each, folder in zip(formats, folders, strict=True):
             each.write(content, stack.enter_context(whole_folder(folder, last=each.last)))
     return Exported(len(content.samples), len(content.chunks))
-
-
-def _check_folder(out: Path, format: Export) -> None:
-    if out.exists() and not out.is_dir():
-        raise InputError(f"cannot write to {out}: it is a file, not a folder")
-    names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
-    own = [name for name in names if any(fnmatchcase(name, pattern) for pattern in format.files)]
-    foreign = [name for name in names if name not in own and not is_leftover(name)]
-    if foreign:
-        raise InputError(f"{out} holds other files ({', '.join(foreign[:3])}); name an empty folder")
 
 
 def _vectors(run: Path) -> object:

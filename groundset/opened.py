@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from groundset.exports.base import Exported
+    from groundset.publishing.push import Pushed
 
 
 class Run(Sequence[Sample]):
@@ -117,6 +118,41 @@ class Run(Sequence[Sample]):
 
         (folder,) = paths_of("out", out)
         return export_run(self.folder, format, folder, signed=signed)
+
+    @for_python
+    def push(
+        self,
+        repo: str,
+        *,
+        licence: str,
+        private: bool = False,
+        branch: str = "main",
+        signed: bool = False,
+        dry_run: str | Path | None = None,
+    ) -> "Pushed":
+        """Put the run on the Hugging Face Hub as the dataset ``repo`` (``owner/name``), and return what has changed there.
+
+        The token is that of ``HF_TOKEN`` or of ``hf auth login``. With ``dry_run``, a folder, everything that would be
+        sent is written there, and nobody is asked. ``licence`` is an identifier that the Hub knows, such as
+        ``cc-by-4.0``; with ``signed``, only samples that a reader signed go out.
+
+        Raises:
+            InputError: an option is wrong, or the folder cannot be written.
+            HubError: the Hub cannot be reached or refuses something.
+        """
+        from groundset.printing import say
+        from groundset.publishing.push import push_run
+
+        return push_run(
+            self.folder,
+            repo,
+            licence=licence,
+            private=private,
+            branch=branch,
+            signed=signed,
+            dry_run=None if dry_run is None else paths_of("dry_run", dry_run)[0],
+            tell=lambda line: say(line, err=True),
+        )
 
     def open_in_browser(self) -> Path:
         """Show the samples as a page in a browser on this machine, and return the file of the page."""

@@ -14,7 +14,7 @@ before they are imported; importing groundset sets them. Whatever the user has s
 | `OMP_WAIT_POLICY` | threads that spin while they wait, which starve beside another busy process |
 | `HF_HUB_OFFLINE` | every request to the Hugging Face Hub, unless the Hub was asked for |
 
-The Hub is asked for with `GROUNDSET_HUB=1`, or with `--hub` where a command has it.
+The Hub is asked for with `GROUNDSET_HUB=1`, with `--hub` where a command has it, or by `push`.
 
 Where the environment names a proxy, loopback addresses are added to `NO_PROXY`: what goes to this machine stays on it.
 """
@@ -50,6 +50,11 @@ def set_defaults(*, hub: bool = False, environment: MutableMapping[str, str] = o
     elif _OFFLINE not in environment:
         environment[_OFFLINE] = "1"
         _taken_offline = _taken_offline or environment is os.environ
+
+
+def took_the_hub_offline() -> bool:
+    """Say whether nobody but groundset keeps this process from the Hub."""
+    return _taken_offline and os.environ.get("TRANSFORMERS_OFFLINE", "").lower() not in _TRUE
 
 
 def bypass_proxies(*hosts: str, environment: MutableMapping[str, str] = os.environ) -> None:

@@ -75,6 +75,12 @@ class TrackingError(GroundsetError):
     exit_code = 2
 
 
+class HubError(GroundsetError):
+    """The Hugging Face Hub cannot be reached or refuses something; the message names the mend. Exit status 2."""
+
+    exit_code = 2
+
+
 class OptimizerError(GroundsetError):
     """Base of what compiling raises; the message is one clear line that names the mend. Exit status 2."""
 

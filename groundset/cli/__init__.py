@@ -54,6 +54,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     from groundset.cli.export import export
     from groundset.cli.generate import generate
     from groundset.cli.judge import judge
+    from groundset.cli.push import push
     from groundset.cli.recipe_options import with_recipe_options
     from groundset.cli.review import review
     from groundset.cli.roundtrip import roundtrip
@@ -72,7 +73,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_root)
     app.command()(with_recipe_options(generate, all_options="generate" in arguments))
-    for command in (chunk, judge, show, review, export, roundtrip):
+    for command in (chunk, judge, show, review, export, push, roundtrip):
         app.command()(command)
     app.command("compile")(compile_steps)
     app.command()(experiments)
@@ -87,8 +88,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     starting.begin()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    privacy.set_defaults(hub="--hub" in arguments)
+    privacy.set_defaults(hub=asks_the_hub(arguments))
     sys.exit(_run(arguments))
+
+
+def asks_the_hub(arguments: Sequence[str]) -> bool:
+    """Say whether a command line asks for the Hugging Face Hub: by an option, or because it sends something there."""
+    pushes = "push" in arguments[:1] and not any(each.partition("=")[0] == "--dry-run" for each in arguments)
+    return pushes or "--hub" in arguments
 
 
 def _show_version(asked: bool) -> None:

@@ -1,0 +1,59 @@
+"""What of a run may be told to everybody: how it was made, and nothing of the machine that it was made on."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from groundset.exports.base import EvaluationSet
+from programs.types import Chunk
+
+# What of run.json goes out; whatever comes to it later stays here until it is named.
+_TOLD = (
+    "accepted", "agenda", "alternatives", "asked", "attempts", "call_seconds", "calls", "chunks", "compiled",
+    "completion_tokens", "configuration", "corpus", "counts", "critic", "documents", "evaluated_tokens", "evolutions",
+    "growth", "identity", "kinds", "models", "program", "prompt_tokens", "seconds", "started", "window",
+)  # fmt: skip
+# Of the configuration: files, folders and addresses. `models` names the models.
+_PLACES = ("chunks", "compiled", "documents", "embedder", "lm", "parser", "vector_store")
+_ON_THIS_MACHINE = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
+
+def told_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of ``run.json`` goes out: no paths, no names of documents, no addresses."""
+    told = {name: record[name] for name in _TOLD if name in record}
+    if configuration := told.get("configuration"):
+        told["configuration"] = {name: value for name, value in configuration.items() if name not in _PLACES}
+    return {name: _named(value) for name, value in told.items()}
+
+
+def without_machine(content: EvaluationSet) -> EvaluationSet:
+    """Return a set whose passages name files as they would on any machine; most do, but not all chunks are our own."""
+    samples = [
+        sample.model_copy(update={"contexts": tuple(_portable(chunk) for chunk in sample.contexts)})
+        for sample in content.samples
+    ]
+    return replace(content, samples=samples, chunks=[_portable(chunk) for chunk in content.chunks])
+
+
+def _portable(chunk: Chunk) -> Chunk:
+    if not _ON_THIS_MACHINE.match(chunk.path):
+        return chunk
+    return chunk.model_copy(update={"path": _last(chunk.path)})
+
+
+def _named(value: Any) -> Any:
+    """Return a value in which a path has become the name of its file; a model such as ``owner/name`` is no path."""
+    if isinstance(value, Mapping):
+        return {name: _named(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_named(each) for each in value]
+    if isinstance(value, str) and (
+        _ON_THIS_MACHINE.match(value) or value.count("/") > 1 or value.lower().endswith(".gguf")
+    ):
+        return _last(value)
+    return value
+
+
+def _last(path: str) -> str:
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1]

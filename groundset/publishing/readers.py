@@ -1,0 +1,39 @@
+"""What the people who read a set come to, with how sure that is."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from groundset.runs.reviews import readings
+
+if TYPE_CHECKING:
+    from groundset.runs.store import RunStore
+
+
+class Readers(NamedTuple):
+    """How many samples of a run were read, and what became of them.
+
+    ``share``, ``low`` and ``high`` are signed ones of 100 that were read, with the 95 % interval of Wilson.
+    """
+
+    read: int
+    signed: int
+    refused: int
+    disputed: int
+    share: int
+    low: int
+    high: int
+
+
+def count_readers(store: "RunStore") -> Readers | None:
+    """Return what the readers of a run's samples come to, None if nobody read one."""
+    found = readings(store.reviews.standing())
+    verdicts = Counter(found[sample.id].verdict for sample in store.results.samples() if sample.id in found)
+    read = verdicts.total()
+    if not read:
+        return None
+    from scipy.stats import binomtest
+
+    signed = verdicts["good"]
+    interval = binomtest(signed, read).proportion_ci(method="wilson")
+    share, low, high = (round(100 * part) for part in (signed / read, interval.low, interval.high))
+    return Readers(read, signed, verdicts["bad"], verdicts["disputed"], share, low, high)

@@ -29,15 +29,11 @@ _ON_CARD = "Warnings while validating metadata"
 
 
 class Asking(NamedTuple):
-    """The Hub's client, and the address that it asks, without secrets."""
+    """The Hub's client; the address that it asks, without secrets; the host of that, with its port if one was named."""
 
     api: Any
     endpoint: str
-
-    @property
-    def host(self) -> str:
-        """Return the host, with its port if one was named."""
-        return urlsplit(self.endpoint).netloc
+    host: str
 
 
 @contextmanager
@@ -51,7 +47,7 @@ def asking_the_hub(repo: str) -> Iterator[Asking]:
     from huggingface_hub import HfApi, constants, get_token
 
     endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
-    host = urlsplit(without_secrets(endpoint)).netloc
+    host = _host(endpoint)
     token: str | None = None
     try:
         with _online(), _quiet():
@@ -61,7 +57,7 @@ def asking_the_hub(repo: str) -> Iterator[Asking]:
             if not token.isascii() or not token.isprintable():
                 raise HubError("the token for the Hub holds characters that none has; set HF_TOKEN anew")
             api = HfApi(endpoint=endpoint, token=token, library_name="groundset", library_version=__version__)
-            yield Asking(api, without_secrets(endpoint))
+            yield Asking(api, without_secrets(endpoint), host)
     except GroundsetError:
         raise
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RuntimeError, KeyError) as error:
@@ -168,6 +164,17 @@ def _is_same(there: Any, file: Path) -> bool:
         return bool(there.blob_id == git_hash(file.read_bytes()))
     with file.open("rb") as stream:
         return bool(there.lfs.sha256 == sha_fileobj(stream).hex())
+
+
+def _host(endpoint: str) -> str:
+    """Return the host of an address, with its port if one is named."""
+    try:
+        parts = urlsplit(without_secrets(endpoint))
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts.netloc
+    except ValueError:  # a bracket that is not closed, a port that is no number
+        pass
+    raise HubError(f"HF_ENDPOINT {without_secrets(endpoint)} is no address of a Hub: https://huggingface.co is one")
 
 
 @contextmanager

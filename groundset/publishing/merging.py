@@ -13,7 +13,7 @@ from groundset.publishing.card import BEGIN, END
 from programs.errors import InputError
 
 _FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_OURS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}\n?", re.DOTALL)
+_OURS = re.compile(f"{BEGIN}(?:(?!{BEGIN}).)*?{END}\n?", re.DOTALL)
 _UNITED = ("task_categories", "tags")
 
 

@@ -1,0 +1,154 @@
+"""What would be sent, in a folder: what `datasets` reads of it, and what it never takes the place of."""
+
+import json
+import os
+import subprocess
+import sys
+
+import datasets
+import pytest
+
+from groundset.runs.reviews import Review
+from groundset.runs.store import RunStore
+from programs.errors import InputError
+
+
+def contents(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def dry(push, tmp_path, egress):
+    """Push to a folder, where nobody can be asked anything and there is no token."""
+
+    def dry(*given, **options):
+        push(*given, **options, dry_run=tmp_path / "dry")
+        assert push.told == []
+        return tmp_path / "dry"
+
+    return dry
+
+
+def test_datasets_reads_both_configurations_of_the_folder(dry, tmp_path):
+    folder = dry()
+    cache = {"cache_dir": str(tmp_path / "cache")}
+    qa = datasets.load_dataset(str(folder), "qa", **cache)
+    assert {name: split["id"][:] for name, split in qa.items()} == {"test": ["q-0"], "train": ["q-1"]}
+    assert qa["test"].features["retrieval_gt"] == datasets.List(datasets.List(datasets.Value("string")))
+    assert datasets.load_dataset(str(folder), **cache).keys() == qa.keys(), "qa is the default"
+    corpus = datasets.load_dataset(str(folder), "corpus", **cache)["corpus"]
+    assert corpus["path"][:] == ["ferry.md"] * 3
+
+
+def test_the_same_run_gives_the_same_bytes_and_a_later_dry_run_takes_its_place(dry, run_of, tmp_path):
+    first = contents(dry())
+    assert contents(dry()) == first
+    later = contents(dry(run_of(tmp_path / "later", split="dev")))
+    assert sorted(later) == [
+        "README.md",
+        "data/corpus/corpus-00000-of-00001.parquet",
+        "data/qa/dev-00000-of-00001.parquet",
+        "groundset.json",
+    ]
+
+
+def test_what_is_not_ours_is_never_removed(dry, push, tmp_path):
+    folder = dry()
+    for name in ("data/mine.csv", "data/qa/mine.parquet", "data/qa/test/part.parquet", "notes.txt", ".git/config"):
+        file = folder / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("precious")
+        before = contents(folder)
+        with pytest.raises(InputError, match=r"holds other files \("):
+            dry()
+        assert contents(folder) == before
+        file.unlink()
+    with pytest.raises(InputError, match="holds other files"):
+        push(dry_run=tmp_path / "run")
+
+
+def test_a_card_that_was_edited_keeps_what_is_not_ours(dry):
+    folder = dry()
+    with (folder / "README.md").open("a") as card:
+        card.write("\nThanks to the ferrymen.\n")
+    assert (dry() / "README.md").read_text().endswith("\nThanks to the ferrymen.\n")
+
+
+def test_a_full_disk_leaves_the_earlier_folder(dry, run_of, tmp_path, monkeypatch):
+    import pyarrow.parquet as pq
+
+    folder = dry()
+    before = contents(folder)
+    real = pq.write_table
+
+    def full(table, path, **options):
+        if "train" in path.name:
+            raise OSError(28, "No space left on device")
+        real(table, path, **options)
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        dry(run_of(tmp_path / "larger", 3))
+    assert contents(folder) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dry", "larger", "run"]
+
+
+def test_a_run_without_samples_or_with_ill_named_splits_writes_nothing(dry, run_of, tmp_path):
+    for name, size, changes, told in (
+        ("empty", 0, {}, "the run holds no samples"),
+        ("ill", 1, {"split": "../../up"}, "which `datasets` does not take"),
+    ):
+        with pytest.raises(InputError, match=told):
+            dry(run_of(tmp_path / name, size, **changes))
+        assert not (tmp_path / "dry").exists()
+
+
+def test_nothing_tells_of_the_machine_that_the_run_was_made_on(dry, run_of, tmp_path, folder):
+    with RunStore.read(folder) as store:
+        chunk = store.chunks()[0]
+    elsewhere = [chunk.model_copy(update={"path": path}) for path in ("/home/me/secret/a.md", "C:\\secret\\b.md")]
+    written = contents(dry(run_of(tmp_path / "moved", contexts=tuple(elsewhere))))
+    for name, content in written.items():
+        assert b"secret" not in content, name
+        assert str(tmp_path).encode() not in content, name
+    record = json.loads(written["groundset.json"])
+    assert record["models"]["lm"] == {"name": "tiny.gguf", "sha256": "a" * 64}
+    assert record["models"]["embedder"]["name"] == "owner/embedder"
+    assert record["configuration"] == {"recipe": "single", "kinds": {"time": 1.0}, "size": 2}
+    assert not record.keys() & {"skipped", "tracked", "versions"}
+    (place, other) = datasets.Dataset.from_parquet(
+        str(tmp_path / "dry" / "data" / "qa" / "test-00000-of-00001.parquet"), cache_dir=str(tmp_path / "cache")
+    )[0]["provenance"]
+    assert (place["path"], other["path"]) == ("a.md", "b.md")
+
+
+def test_rejects_and_refused_samples_stay_here(dry, folder):
+    with RunStore.review(folder) as store:
+        store.reviews.add(Review(item="q-1", reader="ann", verdict="bad", reason="vague"))
+    written = contents(dry())
+    assert not any("ferry 1" in content.decode("utf-8", "replace") for content in written.values())
+    assert "refused 1, which are left out" in written["README.md"].decode()
+    assert b"ann" not in written["groundset.json"]
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from groundset import folders
+from groundset.publishing.push import push_run
+
+real = folders._exchange
+folders._exchange = lambda *given: os._exit(9)
+push_run(Path(sys.argv[1]), "you/demo", licence="mit", dry_run=Path(sys.argv[2]), tell=print)
+"""
+
+
+def test_a_kill_half_way_leaves_the_earlier_folder_and_the_next_one_tidies_up(dry, run_of, tmp_path):
+    folder = dry()
+    before = contents(folder)
+    larger = run_of(tmp_path / "larger", 3)
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(larger), str(folder)], env=os.environ, check=False)
+    assert killed.returncode == 9
+    assert contents(folder) == before
+    assert contents(dry(larger)) != before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dry", "larger", "run"]

@@ -130,7 +130,7 @@ class Run(Sequence[Sample]):
         signed: bool = False,
         dry_run: str | Path | None = None,
     ) -> "Pushed":
-        """Put the run on the Hugging Face Hub as the dataset ``repo`` (``owner/name``), and return what has changed there.
+        """Put the run on the Hugging Face Hub as the dataset ``repo`` (``owner/name``), and return what has changed.
 
         The token is that of ``HF_TOKEN`` or of ``hf auth login``. With ``dry_run``, a folder, everything that would be
         sent is written there, and nobody is asked. ``licence`` is an identifier that the Hub knows, such as

@@ -129,7 +129,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 def _template() -> Template:
     """Return the template of the card, in which every value is escaped but those of code."""
-    environment = Environment(  # noqa: S701
+    environment = Environment(
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, _Code) else markdown_text(value),

@@ -194,19 +194,19 @@ def _online() -> Iterator[None]:
 def _quiet() -> Iterator[None]:
     """Keep the Hub's client from logging and drawing bars, and from waiting for ever; then restore its settings."""
     import httpx
-    from huggingface_hub import get_session
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars, logging
+    from huggingface_hub import get_session, utils
 
-    verbosity, drawn = logging.get_verbosity(), not are_progress_bars_disabled()
+    hub: Any = utils
+    verbosity, drawn = hub.logging.get_verbosity(), not hub.are_progress_bars_disabled()
     session = get_session()
     timeout = session.timeout
     session.timeout = httpx.Timeout(_ANSWER, connect=_CONNECT)
-    logging.set_verbosity_error()  # its warnings name addresses that let others write
-    disable_progress_bars()
+    hub.logging.set_verbosity_error()  # its warnings name addresses that let others write
+    hub.disable_progress_bars()
     try:
         yield
     finally:
         session.timeout = timeout
-        logging.set_verbosity(verbosity)
+        hub.logging.set_verbosity(verbosity)
         if drawn:
-            enable_progress_bars()
+            hub.enable_progress_bars()

@@ -55,9 +55,9 @@ def _read(front: str, where: str) -> dict[str, Any]:
 
 
 def _written(front: Mapping[str, Any]) -> str:
-    from huggingface_hub.utils import yaml_dump
+    import yaml
 
-    return yaml_dump(dict(front), sort_keys=False).rstrip("\n")
+    return str(yaml.safe_dump(dict(front), sort_keys=False, allow_unicode=True)).rstrip("\n")
 
 
 def _merged(known: Mapping[str, Any], front: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from groundset.exports.checks import check_set
 from groundset.exports.writing import read_set
@@ -102,11 +102,13 @@ def _read(run: Path, repo: str, branch: str, licence: str, signed: bool) -> Publ
 
 
 def _check_repo(repo: str) -> None:
-    from huggingface_hub.utils import HFValidationError, validate_repo_id
+    from huggingface_hub import utils
+    from huggingface_hub.errors import HFValidationError
 
+    hub: Any = utils
     wrong = InputError(f"--repo {repo}: owner/name is expected, both of letters, digits, -, _ and .")
     try:
-        validate_repo_id(repo)
+        hub.validate_repo_id(repo)
     except HFValidationError as error:
         raise wrong from error
     if "/" not in repo:

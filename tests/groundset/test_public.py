@@ -16,7 +16,8 @@ def test_exported_members() -> None:
     expected = [
         "ChecksumError", "Chunk", "Chunks", "DamagedRunError", "DemoError", "Document", "DocumentError",
         "DownloadError", "EngineError",
-        "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError", "PromiseError",
+        "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError",
+        "PromiseError",
         "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",
         "TrackingError", "UnknownModelError", "UnreachableModelError", "__version__", "chunk", "generate", "judge",
         "open_run",

@@ -51,7 +51,9 @@ META = {
 }
 
 
-def make_run(folder: Path, size: int = 2, *, chunks: int = 3, meta: dict[str, Any] | None = None, **changes: Any) -> Path:
+def make_run(
+    folder: Path, size: int = 2, *, chunks: int = 3, meta: dict[str, Any] | None = None, **changes: Any
+) -> Path:
     """Write a run whose samples ask about one chunk each; ``changes`` are made to all of them."""
     texts = [f"The ferry number {number} leaves Tollvik at {number} o'clock." for number in range(chunks)]
     text = "\n".join(texts)

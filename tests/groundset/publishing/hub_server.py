@@ -91,7 +91,7 @@ def blob_id(content: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-class _Answer(Exception):
+class _AnswerError(Exception):
     def __init__(self, status: int, body: Any = None, code: str = "", headers: dict[str, str] | None = None) -> None:
         self.status, self.body, self.headers = status, body, headers or {}
         if code:
@@ -104,7 +104,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve()
 
-    do_HEAD = do_POST = do_PUT = do_GET
+    def do_HEAD(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def do_PUT(self) -> None:
+        self._serve()
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -121,10 +128,10 @@ class _Handler(BaseHTTPRequestHandler):
                     self.close_connection = True
                     self.connection.shutdown(2)
                     return
-                return self._send(_Answer(status, {"error": f"told to fail with {status}; {TOKEN}"}))
+                return self._send(_AnswerError(status, {"error": f"told to fail with {status}; {TOKEN}"}))
         try:
             self._route([unquote(part) for part in parts.path.strip("/").split("/")], parse_qs(parts.query), body)
-        except _Answer as answer:
+        except _AnswerError as answer:
             self._send(answer)
 
     def _body(self) -> bytes:
@@ -137,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
             return received
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
-    def _send(self, answer: _Answer) -> None:
+    def _send(self, answer: _AnswerError) -> None:
         raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
         self.send_response(answer.status)
         for name, value in answer.headers.items():
@@ -161,39 +168,39 @@ class _Handler(BaseHTTPRequestHandler):
             self._batch("/".join(path[1:3]).removesuffix(".git"), json.loads(body))
         if path[0] == "datasets" and path[3] == "resolve":
             self._resolve("/".join(path[1:3]), path[4], "/".join(path[5:]))
-        raise _Answer(404, {"error": "no such page"})
+        raise _AnswerError(404, {"error": "no such page"})
 
     def _needs_token(self) -> None:
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
-            raise _Answer(401, {"error": "Invalid credentials in Authorization header"})
+            raise _AnswerError(401, {"error": "Invalid credentials in Authorization header"})
 
     def _repo(self, name: str) -> Repo:
         repo = self.server.repos.get(name)
         if repo is None or (repo.private and self.headers.get("Authorization") != f"Bearer {TOKEN}"):
-            raise _Answer(404, {"error": "Repository not found"}, "RepoNotFound")
+            raise _AnswerError(404, {"error": "Repository not found"}, "RepoNotFound")
         return repo
 
     def _files(self, repo: Repo, revision: str) -> tuple[str, dict[str, str]]:
         sha = repo.branches.get(revision, revision)
         if sha not in repo.commits:
-            raise _Answer(404, {"error": "Invalid rev id"}, "RevisionNotFound")
+            raise _AnswerError(404, {"error": "Invalid rev id"}, "RevisionNotFound")
         return sha, repo.commits[sha]
 
     def _create(self, asked: dict[str, Any]) -> None:
         self._needs_token()
         name = f"{asked['organization']}/{asked['name']}"
         if asked["organization"] != "you":
-            raise _Answer(403, {"error": "You don't have the rights to create a dataset under this namespace"})
+            raise _AnswerError(403, {"error": "You don't have the rights to create a dataset under this namespace"})
         known = name in self.server.repos
         if not known:
             self.server.create(name, private=asked.get("visibility") == "private")
-        raise _Answer(409 if known else 200, {"url": f"{self.server.url}/datasets/{name}"})
+        raise _AnswerError(409 if known else 200, {"url": f"{self.server.url}/datasets/{name}"})
 
     def _check_card(self, content: str) -> None:
         front = yaml.safe_load(content.split("---")[1])
         if not isinstance(front.get("license"), str) or not all(isinstance(code, str) for code in front["language"]):
-            raise _Answer(400, {"errors": [{"message": '"license" must be a string'}], "warnings": []})
-        raise _Answer(200, {"errors": [], "warnings": [{"message": text} for text in self.server.warnings]})
+            raise _AnswerError(400, {"errors": [{"message": '"license" must be a string'}], "warnings": []})
+        raise _AnswerError(200, {"errors": [], "warnings": [{"message": text} for text in self.server.warnings]})
 
     def _api(self, name: str, path: list[str], query: dict[str, list[str]], body: bytes) -> None:
         repo = self._repo(name)
@@ -203,25 +210,27 @@ class _Handler(BaseHTTPRequestHandler):
             self._needs_token()
             known = revision in repo.branches
             repo.branches.setdefault(revision, repo.branches["main"])
-            raise _Answer(409 if known else 200, {"error": "it exists"} if known else {})
+            raise _AnswerError(409 if known else 200, {"error": "it exists"} if known else {})
         sha, files = self._files(repo, revision)
         if what == "revision":
             siblings = [{"rfilename": each} for each in files]
             about = {"id": name, "sha": sha, "private": repo.private, "gated": False, "disabled": False, "tags": []}
-            raise _Answer(200, {"_id": "1", "author": "you", **about, "downloads": 0, "likes": 0, "siblings": siblings})
+            raise _AnswerError(
+                200, {"_id": "1", "author": "you", **about, "downloads": 0, "likes": 0, "siblings": siblings}
+            )
         if what == "tree":
             below = "/".join(path[2:])
-            raise _Answer(200, self._tree(files, below, recursive="recursive" in query))
+            raise _AnswerError(200, self._tree(files, below, recursive="recursive" in query))
         if what == "paths-info":
             wanted = json.loads(body)["paths"] if body[:1] == b"{" else parse_qs(body.decode())["paths"]
-            raise _Answer(200, [self._entry(each, files[each]) for each in wanted if each in files])
+            raise _AnswerError(200, [self._entry(each, files[each]) for each in wanted if each in files])
         self._needs_token()
         if what == "preupload":
-            raise _Answer(200, {"files": [self._mode(each["path"], files) for each in json.loads(body)["files"]]})
+            raise _AnswerError(200, {"files": [self._mode(each["path"], files) for each in json.loads(body)["files"]]})
         if what == "commit":
             made = self._commit(repo, revision, sha, dict(files), [json.loads(line) for line in body.splitlines()])
             url = f"{self.server.url}/datasets/{name}/commit/{made}"
-            raise _Answer(200, {"success": True, "commitOid": made, "commitUrl": url})
+            raise _AnswerError(200, {"success": True, "commitOid": made, "commitUrl": url})
 
     def _entry(self, path: str, oid: str) -> dict[str, Any]:
         size = len(self.server.blobs[oid])
@@ -233,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _tree(self, files: dict[str, str], below: str, *, recursive: bool) -> list[dict[str, Any]]:
         inside = {path: oid for path, oid in files.items() if path.startswith(f"{below}/" if below else "")}
         if below and not inside:
-            raise _Answer(404, {"error": "no such entry"}, "EntryNotFound")
+            raise _AnswerError(404, {"error": "no such entry"}, "EntryNotFound")
         folders, found = set(), []
         for path, oid in inside.items():
             depth = below.count("/") + 2 if below else 1
@@ -250,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _commit(self, repo: Repo, branch: str, sha: str, files: dict[str, str], lines: list[dict[str, Any]]) -> str:
         header = lines[0]["value"]
         if header.get("parentCommit") not in (None, sha):
-            raise _Answer(412, {"error": "A commit has happened since. Please refresh and try again."})
+            raise _AnswerError(412, {"error": "A commit has happened since. Please refresh and try again."})
         for line in lines[1:]:
             value = line["value"]
             if line["key"] == "deletedFile":
@@ -259,7 +268,7 @@ class _Handler(BaseHTTPRequestHandler):
                 files[value["path"]] = self.server.keep(base64.b64decode(value["content"]))
             elif line["key"] == "lfsFile":
                 if value["oid"] not in self.server.blobs:
-                    raise _Answer(400, {"error": f"{value['path']} was not sent"})
+                    raise _AnswerError(400, {"error": f"{value['path']} was not sent"})
                 files[value["path"]] = value["oid"]
         return repo.commit(branch, files, header["summary"])
 
@@ -280,26 +289,28 @@ class _Handler(BaseHTTPRequestHandler):
                 upload["header"] |= {f"{number:05d}": f"{href}?part={number}" for number in range(1, count + 1)}
             verify = {"href": f"{href}?verify=1"}
             objects.append({"oid": oid, "size": size, "actions": {"upload": upload, "verify": verify}})
-        raise _Answer(200, {"transfer": "multipart" if self.server.part else "basic", "objects": objects})
+        raise _AnswerError(200, {"transfer": "multipart" if self.server.part else "basic", "objects": objects})
 
     def _store(self, oid: str, query: dict[str, list[str]], body: bytes) -> None:
         if self.command == "PUT" and "part" in query:
             self.server.parts[oid, int(query["part"][0])] = body
-            raise _Answer(200, {}, headers={"ETag": hashlib.md5(body).hexdigest()})
+            raise _AnswerError(200, {}, headers={"ETag": hashlib.md5(body).hexdigest()})
         if self.command == "POST" and "verify" in query:
-            raise _Answer(200 if oid in self.server.blobs else 404, {})
+            raise _AnswerError(200 if oid in self.server.blobs else 404, {})
         if self.command == "POST":
             numbers = [each["partNumber"] for each in json.loads(body)["parts"]]
             body = b"".join(self.server.parts.pop((oid, number)) for number in numbers)
         if self.server.keep(body, large=True) != oid:
-            raise _Answer(400, {"error": "other bytes than were announced"})
-        raise _Answer(200, {})
+            raise _AnswerError(400, {"error": "other bytes than were announced"})
+        raise _AnswerError(200, {})
 
     def _resolve(self, name: str, revision: str, path: str) -> None:
         sha, files = self._files(self._repo(name), revision)
         if path not in files:
-            raise _Answer(404, {"error": "Entry not found"}, "EntryNotFound")
-        raise _Answer(200, self.server.blobs[files[path]], headers={"ETag": f'"{files[path]}"', "X-Repo-Commit": sha})
+            raise _AnswerError(404, {"error": "Entry not found"}, "EntryNotFound")
+        raise _AnswerError(
+            200, self.server.blobs[files[path]], headers={"ETag": f'"{files[path]}"', "X-Repo-Commit": sha}
+        )
 
 
 @contextmanager

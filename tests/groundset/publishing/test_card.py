@@ -16,8 +16,8 @@ HOSTILE = (
     "<script>alert(1)</script>", "a | b | c", "[click](https://evil.example)", "![x](https://evil.example/x.png)",
     "**bold** `code` ~~gone~~ __init__", "https://evil.example/x", "www.evil.example", "me@evil.example", "@everybody",
     "# head\n## more\r\n- list", "line\u2028separator\u0085next", "\u202ereversed", "---\nlicense: mit\n---",
-    "<!-- groundset:end --> after", "```\nfence\n```", "$x^2$ \\[y\\]", "{{ card }} {% raw %}", "é ü 漢字 🚢", "&lt;b&gt;",
-    "x" * 5000,
+    "<!-- groundset:end --> after", "```\nfence\n```", "$x^2$ \\[y\\]", "{{ card }} {% raw %}", "é ü 漢字 🚢",
+    "&lt;b&gt;", "x" * 5000,
 )  # fmt: skip
 
 
@@ -118,7 +118,9 @@ def test_a_set_of_which_little_is_known_has_a_card(card, run_of, tmp_path):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_is_shown_and_does_nothing(name):
     told = markdown_text(name)
-    page = MarkdownIt("gfm-like", {"linkify": False}).enable("table").render(f"| a | b |\n|---|---|\n| x {told} | end |")
+    page = (
+        MarkdownIt("gfm-like", {"linkify": False}).enable("table").render(f"| a | b |\n|---|---|\n| x {told} | end |")
+    )
     assert page.count("<td>") == 2
     assert "<td>end</td>" in page
     inside = page.partition("<td>x ")[2].partition("</td>")[0]
@@ -130,7 +132,11 @@ def test_a_name_is_shown_and_does_nothing(name):
 
 @pytest.mark.parametrize("name", [name for name in HOSTILE if name[0] in "<|-#`"])
 def test_names_in_a_run_do_not_change_the_card(card, run_of, tmp_path, name):
-    models = {"lm": {"name": name, "sha256": name}, "embedder": {"name": "e"}, "critic": {"name": name, "compiled": name}}
+    models = {
+        "lm": {"name": name, "sha256": name},
+        "embedder": {"name": "e"},
+        "critic": {"name": name, "compiled": name},
+    }
     configuration = {"recipe": name}
     hostile = {"models": models, "configuration": configuration}
     run = run_of(tmp_path / "hostile", 1, meta=hostile, evolution=name, metadata={"kind": name}, language=name)
@@ -143,7 +149,13 @@ def test_names_in_a_run_do_not_change_the_card(card, run_of, tmp_path, name):
     assert card(run) == text, "it is found again and replaced, not added to"
 
 
-FRONT = {"license": "mit", "task_categories": ["a"], "tags": ["rag"], "pretty_name": "Ours", "configs": [{"config_name": "qa", "default": True}]}  # fmt: skip
+FRONT = {
+    "license": "mit",
+    "task_categories": ["a"],
+    "tags": ["rag"],
+    "pretty_name": "Ours",
+    "configs": [{"config_name": "qa", "default": True}],
+}
 BODY = "<!-- groundset:begin -->\nours\n<!-- groundset:end -->\n"
 
 
@@ -199,7 +211,9 @@ def test_a_licence_is_one_that_the_hub_knows():
     assert licence_named(" Apache-2.0 ") == "apache-2.0"
     assert licence_named("other") == "other"
     assert {"cc0-1.0", "odbl", "unknown", "openrail++"} <= LICENCES
-    with pytest.raises(InputError, match=r"--licence cc-by: the Hub knows no licence of that name; it .*\bcc-by-4\.0\b"):
+    with pytest.raises(
+        InputError, match=r"--licence cc-by: the Hub knows no licence of that name; it .*\bcc-by-4\.0\b"
+    ):
         licence_named("cc-by")
     with pytest.raises(InputError, match=r"it knows cc-by-4\.0, apache-2\.0, and other for the rest"):
         licence_named("")

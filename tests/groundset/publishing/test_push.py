@@ -132,7 +132,9 @@ def test_a_connection_that_breaks_is_taken_up_again(hub, push):
 
 def test_a_connection_that_breaks_for_good_is_one_line_and_a_retry_is_safe(hub, push):
     hub.failing = [("PUT /lfs/", 0)] * 40
-    with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ cannot be reached \(.*\); once it can, give the same command"):
+    with pytest.raises(
+        HubError, match=r"^127\.0\.0\.1:\d+ cannot be reached \(.*\); once it can, give the same command"
+    ):
         push()
     hub.failing = []
     assert sorted(push().changed) == OURS
@@ -146,7 +148,7 @@ def test_an_answer_that_is_lost_is_no_second_commit(hub, push, monkeypatch):
 
     def lost(self, *given):
         real(self, *given)
-        raise hub_server._Answer(504, {})
+        raise hub_server._AnswerError(504, {})
 
     with monkeypatch.context() as broken:
         broken.setattr(hub_server._Handler, "_commit", lost)
@@ -206,7 +208,11 @@ def test_what_the_hub_remarks_on_the_card_is_told(hub, push):
 
 def test_a_card_there_that_cannot_be_read_is_left_alone(hub, push):
     hub.create("you/demo")
-    for content, told in ((b"\xff\xfe", "is not UTF-8"), (b"---\na: [\n---\n", "is not YAML"), (b"---\n- a\n---\n", "no list")):
+    for content, told in (
+        (b"\xff\xfe", "is not UTF-8"),
+        (b"---\na: [\n---\n", "is not YAML"),
+        (b"---\n- a\n---\n", "no list"),
+    ):
         hub.put("you/demo", "README.md", content)
         with pytest.raises(InputError, match=told):
             push()
@@ -251,14 +257,16 @@ def test_an_endpoint_that_is_no_address_is_one_line(push, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_x")
     for address in ("nonsense", "http://[::1", "ftp://x", "http://", "http://x:y"):
         monkeypatch.setenv("HF_ENDPOINT", address)
-        with pytest.raises(HubError, match="^HF_ENDPOINT .* is no address of a Hub: https://huggingface.co is one$"):
+        with pytest.raises(HubError, match=r"^HF_ENDPOINT .* is no address of a Hub: https://huggingface\.co is one$"):
             push()
 
 
 def test_a_server_that_is_no_hub_is_one_line(hub, push, monkeypatch):
     import hub_server
 
-    monkeypatch.setattr(hub_server._Handler, "_route", lambda *given: given[0]._send(hub_server._Answer(200, b"<p>")))
+    monkeypatch.setattr(
+        hub_server._Handler, "_route", lambda *given: given[0]._send(hub_server._AnswerError(200, b"<p>"))
+    )
     with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ does not answer as the Hub does \(.*\); mind HF_ENDPOINT$"):
         push()
 

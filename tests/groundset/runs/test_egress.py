@@ -108,6 +108,7 @@ def test_every_command_asks_only_the_server_that_was_named(
             assert "Signed" in client.post(f"item/{desk.items[0].key}", data={"do": "sign"}).text
         assert egress() == []
     check("export", "run", "--format", "autorag", "--out", "autorag")
+    check("push", "run", "--repo", "you/demo", "--licence", "other", "--dry-run", "dataset")
     check("roundtrip", "run", "--chunk-size", "300,400")
     told = check("experiments")
     check("promote", told.splitlines()[1].split()[-1], status=2)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from groundset.tracking.place import without_secrets
 from programs.errors import HubError
 
 _AGAIN = "give the same command again"
@@ -18,7 +19,7 @@ _BY_STATUS = {
 
 def explained(error: BaseException, repo: str, host: str, token: str | None) -> HubError:
     """Return what the Hub's client raised as one line; nothing in it tells the token."""
-    told = _told(error, repo, host)
+    told = without_secrets(_told(error, repo, host))
     return HubError(told.replace(token, "(the token)") if token else told)
 
 
@@ -28,7 +29,7 @@ def _told(error: BaseException, repo: str, host: str) -> str:
 
     cause = error.__cause__
     if isinstance(error, OfflineModeIsEnabled):
-        return "HF_HUB_OFFLINE keeps this process from the Hub; unset it, and TRANSFORMERS_OFFLINE"
+        return "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE keeps this process from the Hub; unset it"
     if isinstance(error, HfHubHTTPError):
         return _refused(error, repo, host)
     if isinstance(error, RuntimeError | LocalEntryNotFoundError) and cause is not None:

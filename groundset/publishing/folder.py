@@ -1,15 +1,13 @@
 """The folder of a dataset: parquet files by split, the card, and where everything came from."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from groundset.exports.hf import CORPUS, QA, by_split, corpus_table, qa_table
-from groundset.files import whole_file, write_text
 from groundset.folders import check_own, whole_folder
 from groundset.publishing.card import Publication, card_body, data_file, front_matter
 from groundset.publishing.merging import merged_card
+from programs.errors import InputError
 
 CARD = "README.md"
 PROVENANCE = "groundset.json"
@@ -22,7 +20,8 @@ def write_tables(publication: Publication, folder: Path) -> None:
     """Write everything that is published but the card into a folder; the same publication gives the same bytes.
 
     Raises:
-        InputError: a split has a name that `datasets` does not take, or the disk is full.
+        InputError: a split has a name that `datasets` does not take.
+        OSError: the disk is full.
     """
     import pyarrow.parquet as pq
 
@@ -30,9 +29,9 @@ def write_tables(publication: Publication, folder: Path) -> None:
     tables = {data_file(QA, name): qa_table(samples) for name, samples in by_split(content.samples).items()}
     tables[data_file(CORPUS, CORPUS)] = corpus_table(content.chunks)
     for path, table in tables.items():
-        with whole_file(folder / path) as aside:
-            pq.write_table(table, aside, row_group_size=_ROWS)
-    write_text(folder / PROVENANCE, _json(publication.record))
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, folder / path, row_group_size=_ROWS)
+    _write(folder / PROVENANCE, json.dumps(publication.record, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
 
 
 def write_card(publication: Publication, folder: Path, theirs: str) -> None:
@@ -40,9 +39,22 @@ def write_card(publication: Publication, folder: Path, theirs: str) -> None:
 
     Raises:
         InputError: their card cannot be read.
+        OSError: the disk is full.
     """
     where = f"{publication.repo}/{CARD}"
-    write_text(folder / CARD, merged_card(theirs, front_matter(publication), card_body(publication), where))
+    _write(folder / CARD, merged_card(theirs, front_matter(publication), card_body(publication), where))
+
+
+def read_card(file: Path, where: str) -> str:
+    """Return the text of a card; ``where`` is what to name if it cannot be read.
+
+    Raises:
+        InputError: it is no text.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: {CARD} there is not UTF-8; mend it there") from error
 
 
 def write_dry(publication: Publication, folder: Path) -> None:
@@ -54,12 +66,11 @@ def write_dry(publication: Publication, folder: Path) -> None:
         InputError: the folder holds something else, or cannot be written.
     """
     check_own(folder, (CARD, PROVENANCE, *DATA))
-    card = folder / CARD
-    theirs = card.read_text(encoding="utf-8") if card.is_file() else ""
+    theirs = read_card(folder / CARD, str(folder)) if (folder / CARD).is_file() else ""
     with whole_folder(folder, last=CARD) as aside:
         write_tables(publication, aside)
         write_card(publication, aside, theirs)
 
 
-def _json(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", newline="\n")

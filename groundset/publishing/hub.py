@@ -18,7 +18,7 @@ from groundset import __version__, privacy
 from groundset.models.progress import human_size
 from groundset.publishing.card import MAIN
 from groundset.publishing.errors import explained
-from groundset.publishing.folder import CARD, DATA
+from groundset.publishing.folder import CARD, DATA, read_card
 from groundset.runs.progress import counted
 from groundset.tracking.place import without_secrets
 from programs.errors import GroundsetError, HubError, InputError
@@ -111,10 +111,7 @@ class HubDataset:
         if CARD not in self._there:
             return ""
         file = self._api.hf_hub_download(self._repo, CARD, repo_type=_KIND, revision=self._commit, local_dir=aside)
-        try:
-            return Path(file).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self.url}: {CARD} there is not UTF-8; mend it there") from error
+        return read_card(Path(file), self.url)
 
     def upload(self, folder: Path, what: str, tell: Callable[[str], object]) -> tuple[str, ...]:
         """Make the dataset hold what a folder does, in one commit, and return the paths that it changes.

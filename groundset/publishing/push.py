@@ -72,14 +72,17 @@ def push_run(
         return pushed
     from groundset.publishing.hub import HubDataset, asking_the_hub
 
-    with TemporaryDirectory(prefix="groundset-") as aside:
-        folder = Path(aside, "dataset")
-        write_tables(publication, folder)
-        with asking_the_hub(repo) as asking:
-            dataset = HubDataset(asking, repo, branch)
-            dataset.prepare(private=private)
-            write_card(publication, folder, dataset.card(Path(aside)))
-            changed = dataset.upload(folder, f"{pushed.questions} questions and {pushed.chunks} passages", tell)
+    try:
+        with TemporaryDirectory(prefix="groundset-") as aside:
+            folder = Path(aside, "dataset")
+            write_tables(publication, folder)
+            with asking_the_hub(repo) as asking:
+                dataset = HubDataset(asking, repo, branch)
+                dataset.prepare(private=private)
+                write_card(publication, folder, dataset.card(Path(aside)))
+                changed = dataset.upload(folder, f"{pushed.questions} questions and {pushed.chunks} passages", tell)
+    except OSError as error:
+        raise InputError(f"cannot write temporary files (TMPDIR): {error.strerror or error}") from error
     return pushed._replace(url=dataset.url, private=dataset.is_private, changed=changed)
 
 

@@ -74,6 +74,12 @@ def test_a_card_that_was_edited_keeps_what_is_not_ours(dry):
     assert (dry() / "README.md").read_text().endswith("\nThanks to the ferrymen.\n")
 
 
+def test_a_card_that_is_no_text_is_left_alone(dry):
+    (dry() / "README.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"README\.md there is not UTF-8; mend it there"):
+        dry()
+
+
 def test_a_full_disk_leaves_the_earlier_folder(dry, run_of, tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 

@@ -274,12 +274,21 @@ def test_a_server_that_is_no_hub_is_one_line(hub, push, monkeypatch):
 def test_offline_by_the_user_stays_offline_and_by_groundset_does_not(hub, push, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr("groundset.privacy._taken_offline", False)
-    with pytest.raises(HubError, match="HF_HUB_OFFLINE keeps this process from the Hub; unset it"):
+    with pytest.raises(
+        HubError, match="HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE keeps this process from the Hub; unset it"
+    ):
         push()
     assert hub.asked == []
     monkeypatch.setattr("groundset.privacy._taken_offline", True)
     assert push().changed
     assert constants.HF_HUB_OFFLINE, "for all others"
+
+
+def test_without_room_for_temporary_files_nothing_is_asked(hub, push, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null/none")
+    with pytest.raises(InputError, match=r"cannot write temporary files \(TMPDIR\): Not a directory"):
+        push()
+    assert hub.asked == []
 
 
 @pytest.mark.parametrize("repo", ["demo", "a/b/c", "you/../x", "you/de mo", "you/demo.git", "/demo", "you/", ""])

@@ -62,6 +62,6 @@ EXPORT = Export(
     "beir",
     "corpus.jsonl, queries.jsonl and qrels",
     write_beir,
-    (CORPUS_FILE, QUERIES_FILE, QRELS_FOLDER),
+    (CORPUS_FILE, QUERIES_FILE, f"{QRELS_FOLDER}/*.tsv"),
     last=QUERIES_FILE,
 )

@@ -53,6 +53,6 @@ EXPORT = Export(
     "trec",
     "topics.tsv, qrels.txt and corpus/chunks.jsonl",
     write_trec,
-    (TOPICS_FILE, QRELS_FILE, CORPUS_FOLDER),
+    (TOPICS_FILE, QRELS_FILE, f"{CORPUS_FOLDER}/chunks.jsonl"),
     last=TOPICS_FILE,
 )

@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from datasets import Dataset
 from evaluation_sets import evaluation_set
 
 from groundset.exports import EXPORTS
 from groundset.exports.writing import write_set
+from groundset.folders import check_own
+from programs.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
@@ -56,6 +59,8 @@ def rows_of(file):
     """Return the rows of a table; None for what has no names of columns."""
     if file.suffix == ".parquet":
         return pq.read_table(file).to_pylist()
+    if file.suffix == ".arrow":
+        return Dataset.from_file(str(file)).to_list()
     with file.open(encoding="utf-8-sig", newline="") as stream:
         if file.suffix == ".jsonl":
             return [json.loads(line) for line in stream]
@@ -92,11 +97,18 @@ def test_the_page_lists_every_format():
     assert re.findall(r"^\| \[`(\w+)`\]\(#(\w+)\)", table, re.MULTILINE) == [(name, name) for name in sorted(EXPORTS)]
 
 
+@pytest.mark.parametrize(("name", "folder"), [("trec", "corpus"), ("hf", "corpus"), ("hf", "qa"), ("beir", "qrels")])
+def test_documents_in_a_folder_that_is_called_like_ours_are_never_removed(name, folder, tmp_path):
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "letter.docx").write_text("precious")
+    with pytest.raises(InputError, match=rf"holds other files \({folder}/letter\.docx\)"):
+        write_set(evaluation_set(), [EXPORTS[name]], tmp_path)
+    assert (tmp_path / folder / "letter.docx").read_text() == "precious"
+
+
 @pytest.mark.parametrize("name", EXPORTS)
 def test_the_files_are_those_that_the_row_owns(written, name):
-    owned = EXPORTS[name].files
-    for path in (written / name).iterdir():
-        assert any(fnmatchcase(path.name, pattern) for pattern in owned), path.name
+    check_own(written / name, EXPORTS[name].files)
     assert (written / name / EXPORTS[name].last).exists()
 
 

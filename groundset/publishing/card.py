@@ -15,7 +15,8 @@ from jinja2 import Environment, Template
 
 from groundset import __version__
 from groundset.exports.base import EvaluationSet
-from groundset.exports.hf import CORPUS, QA, by_split, kind_of
+from groundset.exports.hf import CORPUS, QA, by_split
+from groundset.exports.rows import kind_of
 from groundset.printing import printable
 from groundset.publishing.readers import Readers
 from programs.types import Sample

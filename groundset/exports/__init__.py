@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
-from groundset.exports import autorag, beir, csv, hf, parquet, trec, triplets
+from groundset.exports import argilla, autorag, beir, csv, deepeval, hf, llamaindex, parquet, ragas, trec, triplets
 from groundset.exports.base import Export
 
 EXPORTS: Mapping[str, Export] = {
-    module.EXPORT.name: module.EXPORT for module in (autorag, beir, csv, hf, parquet, trec, triplets)
+    module.EXPORT.name: module.EXPORT
+    for module in (argilla, autorag, beir, csv, deepeval, hf, llamaindex, parquet, ragas, trec, triplets)
 }

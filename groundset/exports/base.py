@@ -4,9 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from programs.types import Chunk, Document, Sample
+
+if TYPE_CHECKING:
+    from groundset.runs.reviews import Review
 
 
 class Exported(NamedTuple):
@@ -28,6 +31,7 @@ class EvaluationSet:
         vectors: returns the embedding vectors of the chunks, a row for each; only called by formats that search.
         question_vectors: returns the vector of each question by its id; of a mended one, that of the question before.
         record: what ``run.json`` says about the run.
+        reviews: what each reader said last about each sample and reject, the earliest first.
     """
 
     samples: Sequence[Sample]
@@ -37,6 +41,7 @@ class EvaluationSet:
     vectors: Callable[[], Any] = field(repr=False)
     question_vectors: Callable[[], Mapping[str, Any]] = field(repr=False)
     record: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    reviews: Sequence["Review"] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ def read_set(run: Path, *, signed: bool = False) -> EvaluationSet:
             vectors=lambda: _vectors(run),
             question_vectors=lambda: _question_vectors(run),
             record=run_record(store, "complete") if store.meta("models") else {},
+            reviews=store.reviews.standing(),
         )
 
 

@@ -86,6 +86,7 @@ def test_what_a_reader_mended_goes_out_mended_and_what_one_refused_stays(run, fo
         return pd.read_parquet(tmp_path / "out" / "qa.parquet")["query"].tolist() if ran.status == 0 else ran.err
 
     read("ann", "good", question="At what hour does the ferry leave Tollvik?")
+    assert [review.reader for review in read_set(folder).reviews] == ["ann"]
     assert exported() == ["At what hour does the ferry leave Tollvik?"]
     read("bob", "bad", reason="vague")
     assert "is signed" in exported(), "two who disagree sign nothing"

@@ -1,4 +1,4 @@
-# Everything happens in .venv/; nothing outside this folder is changed except the model cache.
+# Everything happens in .venv/ and .venv-peers/; nothing outside this folder is changed except the model cache.
 #
 #   PYTHON       which Python (3.11 or newer) makes the environment
 #   TORCH_INDEX  a further package index for PyTorch alone; empty means the index that pip uses anyway.
@@ -20,9 +20,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO ?= out/demo
+PEERS := $(patsubst tests/peers/requirements/%.txt,.venv-peers/%/.installed,$(wildcard tests/peers/requirements/*.txt))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint bench bench-critics bench-compile compile ui
+.PHONY: help install run test test-peers lint bench bench-critics bench-compile compile ui
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +53,15 @@ lint: install ## Check style, types and the layers
 
 test: lint ## Check everything: lint, tests with a small real model, the wheel
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+
+test-peers: install $(PEERS) ## Load exports with the tools that they are for (3 GB in .venv-peers/)
+	$(BIN)/pytest -m peer tests/peers
+
+# Every package is named with its version, so nothing else comes along.
+.venv-peers/%/.installed: tests/peers/requirements/%.txt
+	$(PYTHON) -m venv --clear $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps -r $<
+	@touch $@
 
 compile: install ## Fit the critics in data/compiled/ to data/labels/ again
 	$(BIN)/groundset compile all --out data/compiled

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -54,7 +55,7 @@ def review(
         raise InputError(f"--reader: give a name of 1 to {_NAME_LENGTH} letters")
     from groundset.reviewing.desk import Desk
     from groundset.reviewing.progress import progress_of
-    from groundset.reviewing.serving import open_browser, serving
+    from groundset.reviewing.serving import serving, shown_in_browser
 
     if blind and seed is None:
         seed = 0
@@ -64,9 +65,8 @@ def review(
         try:
             with serving(desk, port) as address:
                 say(f"Open {address} in a browser. Ctrl-C ends it.")
-                if browser:
-                    open_browser(address)
-                threading.Event().wait()
+                with shown_in_browser(address) if browser else nullcontext():
+                    threading.Event().wait()
         except KeyboardInterrupt:
             done = progress_of(desk)
             told = f"{done.read} of {done.items} are read: {done.signed} signed, {done.refused} refused."

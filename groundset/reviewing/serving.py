@@ -9,6 +9,8 @@ import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -56,9 +58,17 @@ def serving(desk: Desk, port: int = 0) -> Iterator[str]:
         thread.join()
 
 
-def open_browser(address: str) -> bool:
-    """Open an address where a browser has a window of its own; say whether one was found."""
+@contextmanager
+def shown_in_browser(address: str) -> Iterator[bool]:
+    """Open an address where a browser has a window of its own, and yield whether one was found.
+
+    The browser is given a file that leads there, which only its owner can read: the address holds the token, and the
+    arguments of a process can be read by every user of the machine.
+    """
     has_windows = sys.platform in ("darwin", "win32") or any(
         name in os.environ for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     )
-    return has_windows and webbrowser.open(address)
+    with TemporaryDirectory(prefix="groundset-") as folder:
+        page = Path(folder, "review.html")
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">', encoding="utf-8")
+        yield has_windows and webbrowser.open(page.as_uri())

@@ -5,11 +5,15 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import httpx
 import pytest
 
 from groundset.reviewing import serving
+from groundset.reviewing.desk import Desk
 from groundset.runs.store import RunStore
 from programs.types import Chunk, Document
 
@@ -79,8 +83,8 @@ def test_a_folder_without_a_run_and_a_port_in_use_are_named(run, folder, tmp_pat
     assert f"--port {port}: Address already in use; name another" in ran.err
 
 
-@pytest.mark.parametrize(("display", "opened"), [({}, []), ({"DISPLAY": ":0"}, ["http://127.0.0.1:1/"])])
-def test_a_browser_is_opened_only_where_there_are_windows(monkeypatch, display, opened):
+@pytest.mark.parametrize("display", [{}, {"DISPLAY": ":0"}])
+def test_a_browser_is_opened_only_where_there_are_windows_and_not_told_the_token(monkeypatch, display):
     found = []
     monkeypatch.setattr(serving.sys, "platform", "linux")
     monkeypatch.setattr(serving.webbrowser, "open", lambda address: found.append(address) or True)
@@ -88,5 +92,22 @@ def test_a_browser_is_opened_only_where_there_are_windows(monkeypatch, display, 
         monkeypatch.delenv(name, raising=False)
     for name, value in display.items():
         monkeypatch.setenv(name, value)
-    assert serving.open_browser("http://127.0.0.1:1/") is bool(opened)
-    assert found == opened
+    with serving.shown_in_browser("http://127.0.0.1:1/secret/") as shown:
+        assert shown is bool(display)
+        for address in found:
+            assert "secret" not in address
+            page = Path(url2pathname(urlsplit(address).path))
+            assert "url=http://127.0.0.1:1/secret/" in page.read_text()
+            assert page.parent.stat().st_mode & 0o077 == 0
+    assert len(found) == len(display)
+
+
+def test_the_page_that_leads_there_is_followed_by_a_browser(browser, folder, monkeypatch):
+    monkeypatch.setenv("BROWSER", "any")
+    found = []
+    monkeypatch.setattr(serving.webbrowser, "open", lambda address: found.append(address) or True)
+    with Desk([folder], "reader") as desk, serving.serving(desk) as address, serving.shown_in_browser(address):
+        page = browser.new_page()
+        page.goto(found[0])
+        page.wait_for_url(f"{address}**")
+        assert "no samples yet" in page.content()

@@ -209,4 +209,5 @@ def _promise(state: CompiledState) -> dict[str, Any]:
     point = None if state.threshold is None else point_at(state.curve, state.threshold)
     if point is not None:
         told |= {"expected_good": round(point.precision, 3), "interval": [round(point.low, 3), round(point.high, 3)]}
+        told["measured_on"] = point.accepted  # labelled rows
     return told

@@ -154,6 +154,19 @@ class Run(Sequence[Sample]):
             tell=lambda line: say(line, err=True),
         )
 
+    @for_python
+    def report(self, out: str | Path | None = None) -> Path:
+        """Write a page that tells what the run is worth, and return its file, by default ``report.html`` in its folder.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        from groundset.reporting.report import default_out, write_report
+
+        (file,) = paths_of("out", default_out(self.folder) if out is None else out)
+        write_report(self.folder, file)
+        return file
+
     def open_in_browser(self) -> Path:
         """Show the samples as a page in a browser on this machine, and return the file of the page."""
         from groundset.page import show_page

@@ -56,6 +56,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     from groundset.cli.judge import judge
     from groundset.cli.push import push
     from groundset.cli.recipe_options import with_recipe_options
+    from groundset.cli.report import report
     from groundset.cli.review import review
     from groundset.cli.roundtrip import roundtrip
     from groundset.cli.show import show
@@ -73,7 +74,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_root)
     app.command()(with_recipe_options(generate, all_options="generate" in arguments))
-    for command in (chunk, judge, show, review, export, push, roundtrip):
+    for command in (chunk, judge, show, review, export, push, roundtrip, report):
         app.command()(command)
     app.command("compile")(compile_steps)
     app.command()(experiments)

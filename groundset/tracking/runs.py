@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from groundset.runs.record import write_record
+from groundset.runs.record import run_files, write_record
 from groundset.runs.store import RunStore
-from groundset.tracking.place import Place, store_host
+from groundset.tracking.place import VARIABLE, Place, store_host, tracking_place
 from groundset.tracking.place import told as shown
 from groundset.tracking.store import TrackingStore
+from programs.errors import InputError
 
 
 class Tracked(NamedTuple):
@@ -54,6 +55,32 @@ def track(record: Path, store: TrackingStore) -> Tracked:
         run.set_meta("tracked", {"run_id": run_id, "store": shown(store.uri), "version": version})
         write_record(run, told["status"], told["reason"])
     return Tracked(run_id, store.uri, store.usual, None if store.keeps_texts else store.host)
+
+
+def log_report(run: Path, page: str, name: str, *, texts: bool) -> Tracked | None:
+    """Keep the report of a run where that is tracked; None if it is not, or has grown or moved since.
+
+    A report holds texts of documents. Another machine gets it only with ``texts``; without, ``kept_from`` says who.
+
+    Raises:
+        InputError: the store is not there any more, or the environment names another one.
+        TrackingError: the store failed.
+    """
+    record = run_files(run).record
+    with RunStore.read(run) as store:
+        before = store.meta("tracked")
+    if not before or not record.is_file():
+        return None
+    key = _key(record, json.loads(record.read_text(encoding="utf-8")))
+    if before["version"] not in {_version(key, texts=each) for each in (True, False)}:
+        return None
+    place = tracking_place(before["store"], create=False)
+    if shown(place.uri) != before["store"]:
+        raise InputError(f"the run is tracked in {before['store']}, and {VARIABLE} names another store")
+    host = store_host(place.uri)
+    if host is None or texts:
+        TrackingStore.open(before["store"], create=False, texts=texts).log_page(before["run_id"], page, name)
+    return Tracked(before["run_id"], place.uri, place.usual, None if texts else host)
 
 
 def log_generation(record: Path, store: TrackingStore) -> str:

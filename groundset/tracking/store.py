@@ -86,7 +86,10 @@ class TrackingStore:
             known = self._client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
             if known:
                 run_id = str(known[0].info.run_id)
-                if not self.keeps_texts or self._client.list_artifacts(run_id):
+                kept = (
+                    {artifact.path for artifact in self._client.list_artifacts(run_id)} if self.keeps_texts else set()
+                )
+                if not self.keeps_texts or samples.name in kept:
                     return run_id
             else:
                 run_id = self._begin(experiment, name, {"key": digest})
@@ -101,6 +104,15 @@ class TrackingStore:
                 if self.keeps_texts:
                     self._log_samples(run_id, name, samples)
         return run_id
+
+    def log_page(self, run_id: str, page: str, name: str) -> None:
+        """Keep a text with a run as a file of a name; one of that name is replaced.
+
+        Raises:
+            TrackingError: the store failed.
+        """
+        with explained(self.uri):
+            self._client.log_text(run_id, page, name)
 
     def _log_samples(self, run_id: str, name: str, samples: Path) -> None:
         import mlflow

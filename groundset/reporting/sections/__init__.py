@@ -1,0 +1,23 @@
+"""The parts of a report, in their order: each a module with a function ``section``, named here once."""
+
+from collections.abc import Callable
+
+from groundset.reporting.blocks import Section
+from groundset.reporting.facts import RunFacts
+from groundset.reporting.sections import (
+    cost,
+    coverage,
+    diversity,
+    made,
+    power,
+    quality,
+    questions,
+    refused,
+    retrieval,
+    yields,
+)
+
+SECTIONS: tuple[Callable[[RunFacts], Section], ...] = tuple(
+    module.section
+    for module in (made, quality, yields, refused, coverage, questions, diversity, retrieval, power, cost)
+)

@@ -1,0 +1,78 @@
+"""How many of the questions are good: what is expected, and what readers said."""
+
+from collections import Counter
+
+import numpy as np
+
+from groundset.reporting import pictures
+from groundset.reporting.blocks import Grid, Picture, Section, Stated
+from groundset.reporting.facts import RunFacts
+from groundset.reporting.shares import UNKNOWN, bounds, percent, stated_share, stated_spread
+from groundset.runs.progress import counted
+
+_EDGES = np.linspace(0, 1, 21)
+
+
+def section(facts: RunFacts) -> Section:
+    """Tell the share of good questions: what the critic promises and what readers found."""
+    promise = (facts.meta["compiled"] or {}).get("judge", {})
+    verdicts = Counter(facts.readings[sample.id].verdict for sample in facts.samples if sample.id in facts.readings)
+    read = verdicts.total()
+    mended = sum(
+        reading.verdict == "good" and (reading.question is not None or reading.answer is not None)
+        for reading in facts.readings.values()
+    )
+    scores = np.array([sample.probability for sample in facts.samples])
+    figures = [expected_good(facts)]
+    if read:
+        readers = counted(len(facts.readers), "reader")
+        figures += [
+            stated_share("Signed", verdicts["good"], read, "sample read",
+                         f"by {readers}: what everybody who read it called good, mended or not"),
+            stated_share("Mended", mended, verdicts["good"], "signed sample", "signed with another wording"),
+            stated_share("Disputed", verdicts["disputed"], read, "sample read", "one reader signed, another did not"),
+            stated_share("Read", read, len(facts.samples), "sample", "whoever reads some of them should draw these at "
+                         "random, else the share signed says little of the others"),
+        ]  # fmt: skip
+    figures.append(stated_spread("Score", scores, "sample", "the probability of being good, as the critic sees it", 2))
+    notes = []
+    if promise:
+        notes.append(
+            "The expected share was measured on labelled questions: of those that the critic "
+            f"({promise.get('model', UNKNOWN)}, by {promise.get('optimizer', UNKNOWN)}) accepts at the threshold of "
+            "this run, so many are labelled good. Other documents and another language model may do better or worse; "
+            "only reading tells."
+        )
+    if not read:
+        notes.append("Nobody has read these questions; the command groundset review shows them one by one.")
+    return Section(
+        "quality", "How good it is", "What share of the questions a reader would sign.", figures=figures,
+        pictures=[_scores(scores, promise.get("threshold"))] if len(scores) else [], notes=notes,
+    )  # fmt: skip
+
+
+def expected_good(facts: RunFacts) -> Stated:
+    """Return the share of good questions that the critic promises, with what it was measured on."""
+    promise = (facts.meta["compiled"] or {}).get("judge", {})
+    meaning = "what the threshold of the critic let through on labelled questions"
+    if "expected_good" not in promise or not facts.samples:
+        return Stated("Expected good", UNKNOWN, "", "", "no critic with a threshold measured on labels decided")
+    rows = promise.get("measured_on")
+    n = "labelled questions; how many is not noted" if rows is None else counted(rows, "labelled question")
+    return Stated("Expected good", percent(promise["expected_good"]), n, bounds(*promise["interval"]), meaning)
+
+
+def _scores(scores: np.ndarray, threshold: float | None) -> Picture:
+    counts, _ = np.histogram(np.clip(scores, 0, 1), bins=_EDGES)
+    rows = [
+        (f"{low:.2f} to {high:.2f}", f"{count}")
+        for low, high, count in zip(_EDGES, _EDGES[1:], counts, strict=False)
+        if count
+    ]
+    limit = None if threshold is None else (threshold, f"needed: {threshold:.2f}")
+    return Picture(
+        "Scores of the critic",
+        f"How many of {counted(len(scores), 'sample')} have which score, from 0 to 1.",
+        pictures.histogram("scores", scores, _EDGES, "score", limit),
+        Grid("", ("score", "samples"), rows),
+    )

@@ -1,7 +1,7 @@
 """groundset turns a folder of documents into a RAG evaluation set on a small local language model.
 
-From Python it is ``generate``, ``open_run``, ``chunk`` and ``judge``. Each is imported when it is first asked for, so
-that ``import groundset`` costs nothing.
+From Python it is ``generate``, ``open_run``, ``compare``, ``chunk`` and ``judge``. Each is imported when it is first
+asked for, so that ``import groundset`` costs nothing.
 """
 
 from importlib import import_module
@@ -11,6 +11,7 @@ from groundset import privacy
 
 if TYPE_CHECKING:
     from groundset.chunking import Chunks, chunk
+    from groundset.compared import Compared, compare
     from groundset.generating import generate
     from groundset.judging import judge
     from groundset.opened import Run, open_run
@@ -46,6 +47,7 @@ __all__ = [
     "ChecksumError",
     "Chunk",
     "Chunks",
+    "Compared",
     "DamagedRunError",
     "DemoError",
     "Document",
@@ -73,6 +75,7 @@ __all__ = [
     "UnreachableModelError",
     "__version__",
     "chunk",
+    "compare",
     "generate",
     "judge",
     "open_run",
@@ -81,6 +84,8 @@ __all__ = [
 _HOMES = {
     "Chunks": "groundset.chunking",
     "chunk": "groundset.chunking",
+    "Compared": "groundset.compared",
+    "compare": "groundset.compared",
     "generate": "groundset.generating",
     "judge": "groundset.judging",
     "Run": "groundset.opened",

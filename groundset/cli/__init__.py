@@ -49,6 +49,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     """
     from groundset.cli import labels, models
     from groundset.cli.chunk import chunk
+    from groundset.cli.compare import compare
     from groundset.cli.compile import compile_steps
     from groundset.cli.experiments import experiments, promote
     from groundset.cli.export import export
@@ -74,7 +75,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     )
     app.callback()(_root)
     app.command()(with_recipe_options(generate, all_options="generate" in arguments))
-    for command in (chunk, judge, show, review, export, push, roundtrip, report):
+    for command in (chunk, judge, show, review, export, push, roundtrip, report, compare):
         app.command()(command)
     app.command("compile")(compile_steps)
     app.command()(experiments)

@@ -43,7 +43,7 @@ def _keep(run: Path, page: str, out: Path, texts: bool) -> None:
     """Keep a page where its run is tracked, and say so; a page that cannot be kept is there all the same."""
     from groundset.cli.outputs import tell
     from groundset.reporting.report import NAME
-    from groundset.tracking.place import told
+    from groundset.tracking.place import where
     from groundset.tracking.runs import log_report
     from programs.errors import InputError, TrackingError
 
@@ -58,4 +58,4 @@ def _keep(run: Path, page: str, out: Path, texts: bool) -> None:
             err=True,
         )
     elif kept:
-        tell(f"Kept with {kept.run_id} in {told(kept.uri)}.", out)
+        tell(f"Kept with {kept.run_id}{where(kept.uri, usual=kept.usual)}.", out)

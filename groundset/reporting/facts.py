@@ -1,5 +1,6 @@
 """All that a report tells of, read from the folder of a run once."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,11 +23,12 @@ Vectors = NDArray[np.float32]
 
 
 class Source(NamedTuple):
-    """A document: its id, its file and its title."""
+    """A document: its id, its file, its title, and a hash of its text."""
 
     doc_id: str
     path: str
     title: str
+    digest: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +143,7 @@ def read_facts(folder: Path) -> RunFacts:
             rejects=list(store.results.rejects()),
             attempts=len(numbers),
             tried=list(store.attempts.step_counts()),
-            sources=[Source(each.doc_id, each.path, each.title) for each in documents],
+            sources=[Source(each.doc_id, each.path, each.title, _digest(each.text)) for each in documents],
             chunk_ids=[chunk.chunk_id for chunk in chunks],
             chunk_sources=[chunk.doc_id for chunk in chunks],
             tried_chunks=frozenset(name for number in numbers for name in store.attempts.contexts(number)),
@@ -153,6 +155,10 @@ def read_facts(folder: Path) -> RunFacts:
             seconds=store.spent()[1],
             meta={name: store.meta(name) for name in meta},
         )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _stacked(rows: Sequence[Vectors], expected: int) -> Vectors | None:

@@ -24,7 +24,7 @@ _COLOURS = {
 }  # fmt: skip
 _WIDTH, _HEIGHT = 4.5, 2.6  # inches; letters stay readable at the width of a telephone
 _BAR = 0.27  # inches of height that a bar takes
-_LONGEST = 26
+_LONGEST, _LONGEST_FREE = 26, 36  # letters of a label; beside lines that need little room
 _MANY_POINTS = 5000  # from here on points are an image: as shapes they would make the page slow
 _STYLES = ("-", "--", "-.", ":")
 
@@ -79,14 +79,15 @@ def points(key: str, layers: Sequence[tuple[str, NDArray[Any]]]) -> Markup:
     many = sum(len(places) for _, places in layers) > _MANY_POINTS
     with _drawing(3.6) as (figure, axes):
         for (name, places), look in zip(layers, looks, strict=False):
-            size = look["s"] / (4 if many else 1)
-            axes.scatter(places[:, 0], places[:, 1], label=f"{name} ({len(places):,})", rasterized=many,
-                         **{**look, "s": size})  # fmt: skip
+            smaller = {"s": 2.5, "linewidths": 0.4 if look["marker"] == "x" else 0} if many else {}
+            axes.scatter(
+                places[:, 0], places[:, 1], label=f"{name} ({len(places):,})", rasterized=many, **{**look, **smaller}
+            )
         axes.set_xticks([])
         axes.set_yticks([])
         axes.set_xlabel("first principal component")
         axes.set_ylabel("second")
-        figure.legend(loc="outside upper left", ncols=1, frameon=False, labelcolor=_INK, markerscale=1.2)
+        figure.legend(loc="outside upper left", ncols=1, frameon=False, labelcolor=_INK, markerscale=3 if many else 1.2)
         return _svg(figure, key)
 
 
@@ -97,8 +98,9 @@ def lines(key: str, drawn: Sequence[Line], across: str, up: str, marked: tuple[f
             axes.plot(line.across, line.up, linestyle=style, color=colour, linewidth=1.6)
             if len(line.across):
                 axes.annotate(
-                    line.name, (line.across[0], line.up[0]), xytext=(3, 4), textcoords="offset points", color=_INK
-                )
+                    line.name, (line.across[0], line.up[0]), xytext=(-4, 0), textcoords="offset points", ha="right",
+                    va="center", color=_INK,
+                )  # fmt: skip
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}".replace("%", " %"))
@@ -120,7 +122,7 @@ def intervals(key: str, labels: Sequence[str], found: Sequence[tuple[float, floa
         middle, low, high = (np.array(part, dtype=float) for part in zip(*found, strict=True))
         axes.errorbar(middle, places, xerr=[middle - low, high - middle], fmt="o", color=_FIRST, capsize=3)
         axes.axvline(0, color=_PALE, linewidth=1)
-        axes.set_yticks(places, [cut(printable(label), _LONGEST) for label in labels])
+        axes.set_yticks(places, [cut(printable(label), _LONGEST_FREE) for label in labels])
         axes.invert_yaxis()
         axes.set_xlabel(across)
         _open(axes)

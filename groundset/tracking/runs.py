@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from groundset.runs.record import run_files, write_record
 from groundset.runs.store import RunStore
-from groundset.tracking.place import VARIABLE, Place, store_host, tracking_place
+from groundset.tracking.place import VARIABLE, Place, store_host, tracking_place, user_folder
 from groundset.tracking.place import told as shown
 from groundset.tracking.store import TrackingStore
 from programs.errors import InputError
@@ -80,7 +80,8 @@ def log_report(run: Path, page: str, name: str, *, texts: bool) -> Tracked | Non
     host = store_host(place.uri)
     if host is None or texts:
         TrackingStore.open(before["store"], create=False, texts=texts).log_page(before["run_id"], page, name)
-    return Tracked(before["run_id"], place.uri, place.usual, None if texts else host)
+    usual = before["store"] == str(user_folder())
+    return Tracked(before["run_id"], place.uri, usual, None if texts else host)
 
 
 def log_generation(record: Path, store: TrackingStore) -> str:

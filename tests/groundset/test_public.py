@@ -14,13 +14,13 @@ HEAVY = ("dspy", "torch", "transformers", "mlflow", "pandas", "numpy", "pydantic
 
 def test_exported_members() -> None:
     expected = [
-        "ChecksumError", "Chunk", "Chunks", "DamagedRunError", "DemoError", "Document", "DocumentError",
+        "ChecksumError", "Chunk", "Chunks", "Compared", "DamagedRunError", "DemoError", "Document", "DocumentError",
         "DownloadError", "EngineError",
         "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError",
         "PromiseError",
         "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",
-        "TrackingError", "UnknownModelError", "UnreachableModelError", "__version__", "chunk", "generate", "judge",
-        "open_run",
+        "TrackingError", "UnknownModelError", "UnreachableModelError", "__version__", "chunk", "compare", "generate",
+        "judge", "open_run",
     ]  # fmt: skip
     assert groundset.__all__ == expected == sorted(expected)
     for name in expected:
@@ -44,6 +44,7 @@ def test_every_error_can_be_caught_by_its_public_name() -> None:
         ("groundset.InputError", set()),
         ("groundset.open_run", {"pydantic"}),
         ("groundset.chunk, groundset.judge", {"pydantic"}),
+        ("groundset.compare", {"pydantic"}),
     ],
 )
 def test_importing_costs_nothing(asked: str, allowed: set[str]) -> None:

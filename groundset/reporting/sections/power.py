@@ -14,7 +14,8 @@ _DISAGREEMENTS = (0.05, 0.1, 0.2, 0.4)
 _USUAL = 0.2  # of these the one that is told first
 _SIZES = (50, 100, 300, 1000, 3000)
 _AIM = 0.05
-_DRAWN = np.unique(np.geomspace(20, 5000, 16).astype(int))
+_FROM, _TO = 20, 5000  # questions that the picture shows, more where the set has more
+_POINTS = 16
 _NONE = "none"
 
 
@@ -72,8 +73,9 @@ def _needed(questions: int | None) -> str:
 
 def _curves(questions: int, table: Grid) -> Picture:
     drawn = []
+    sizes = np.unique(np.geomspace(_FROM, max(_TO, questions), _POINTS).astype(int))
     for share in _DISAGREEMENTS:
-        found = [(size, detectable_difference(int(size), share)) for size in _DRAWN]
+        found = [(size, detectable_difference(int(size), share)) for size in sizes]
         known = [(size, gain) for size, gain in found if gain is not None]
         drawn.append(Line(f"{100 * share:.0f} %", [size for size, _ in known], [gain for _, gain in known]))
     marked = (questions, "this set") if questions else None

@@ -27,10 +27,10 @@ def section(facts: RunFacts) -> Section:
     if read:
         readers = counted(len(facts.readers), "reader")
         figures += [
-            stated_share("Signed", verdicts["good"], read, "sample read",
+            stated_share("Signed", verdicts["good"], read, "read sample",
                          f"by {readers}: what everybody who read it called good, mended or not"),
             stated_share("Mended", mended, verdicts["good"], "signed sample", "signed with another wording"),
-            stated_share("Disputed", verdicts["disputed"], read, "sample read", "one reader signed, another did not"),
+            stated_share("Disputed", verdicts["disputed"], read, "read sample", "one reader signed, another did not"),
             stated_share("Read", read, len(facts.samples), "sample", "whoever reads some of them should draw these at "
                          "random, else the share signed says little of the others"),
         ]  # fmt: skip

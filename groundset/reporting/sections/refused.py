@@ -21,7 +21,7 @@ def section(facts: RunFacts) -> Section:
     examples: dict[tuple[str, str], list[Reject]] = defaultdict(list)
     for reject in refused:
         held = examples[_reason(reject)]
-        if len(held) < _EXAMPLES and reject.question:
+        if len(held) < _EXAMPLES and reject.question and reject.question not in [each.question for each in held]:
             held.append(reject)
     tables = []
     if refused:

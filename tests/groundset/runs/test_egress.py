@@ -2,6 +2,7 @@
 
 import functools
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -110,6 +111,8 @@ def test_every_command_asks_only_the_server_that_was_named(
     check("export", "run", "--format", "autorag", "--out", "autorag")
     check("push", "run", "--repo", "you/demo", "--licence", "other", "--dry-run", "dataset")
     check("roundtrip", "run", "--chunk-size", "300,400")
+    check("report", "run")
+    check("compare", "run", shutil.copytree("run", "copy"))
     told = check("experiments")
     check("promote", told.splitlines()[1].split()[-1], status=2)
     check("labels", "check", data_path("labels", "chunks.jsonl"))

@@ -1,0 +1,83 @@
+"""Whether two runs differ: shares by Fisher's exact test, other values by Mann's and Whitney's."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from groundset.comparing.figures import ALPHA, Values
+from groundset.reporting.power import POWER
+from groundset.reporting.shares import wilson
+
+_FEWEST = 2  # values of a run that say anything of their spread
+
+
+class Contrast(NamedTuple):
+    """How far one run lies above another.
+
+    ``gain`` is the difference of two shares; for other values it is how much more often than one half a value of the
+    one is higher than a value of the other. ``low`` and ``high`` bound its 95 % interval. ``spread`` is its standard
+    error if both were alike, from which follows what could have been seen.
+    """
+
+    gain: float
+    low: float
+    high: float
+    p: float
+    spread: float
+
+    def detectable(self, tests: int) -> float:
+        """Return the smallest gain that so many tests together would see four times in five."""
+        from scipy.stats import norm
+
+        return min(1.0, float((norm.isf(ALPHA / 2 / tests) + norm.isf(1 - POWER)) * self.spread))
+
+
+def contrast_shares(before: Values, after: Values) -> Contrast | None:
+    """Return how two shares differ; values are 0 or 1. None where a run has none.
+
+    Source: R. G. Newcombe, Interval estimation for the difference between independent proportions (1998), method 10.
+    """
+    from scipy.stats import fisher_exact
+
+    if not len(before) or not len(after):
+        return None
+    (had, all_before), (has, all_after) = ((int(each.sum()), len(each)) for each in (before, after))
+    one, other = had / all_before, has / all_after
+    (low_before, high_before), (low_after, high_after) = wilson(had, all_before), wilson(has, all_after)
+    gain = other - one
+    pooled = (had + has + 1) / (all_before + all_after + 2)  # never quite 0 or 1, as a share that is not seen is
+    return Contrast(
+        gain,
+        gain - math.hypot(other - low_after, high_before - one),
+        gain + math.hypot(high_after - other, one - low_before),
+        float(fisher_exact([[has, all_after - has], [had, all_before - had]]).pvalue),
+        math.sqrt(pooled * (1 - pooled) * (1 / all_before + 1 / all_after)),
+    )
+
+
+def contrast_values(before: Values, after: Values) -> Contrast | None:
+    """Return how two sets of values differ. None where a run has fewer than two.
+
+    Source: E. R. DeLong et al., Comparing the areas under two or more correlated ROC curves (1988), for the interval.
+    """
+    from scipy.stats import mannwhitneyu, norm
+
+    few, many = len(before), len(after)
+    if min(few, many) < _FEWEST:
+        return None
+    above, below = _placements(after, before), 1 - _placements(before, after)
+    gain = float(above.mean()) - 0.5
+    alike = math.sqrt((few + many + 1) / (12 * few * many))
+    spread = math.sqrt(above.var(ddof=1) / many + below.var(ddof=1) / few) or alike
+    reach = float(norm.isf(ALPHA / 2)) * spread
+    p = float(mannwhitneyu(after, before).pvalue) if np.ptp(np.concatenate([before, after])) else 1.0
+    return Contrast(gain, max(-0.5, gain - reach), min(0.5, gain + reach), p, alike)
+
+
+def _placements(values: Values, others: Values) -> Values:
+    """Return for each value the share of the others that it is higher than; half of those that it equals count."""
+    ranked = np.sort(others)
+    lower, upper = (np.searchsorted(ranked, values, side=side) for side in ("left", "right"))
+    placed: Values = (lower + upper) / (2 * len(others))
+    return placed

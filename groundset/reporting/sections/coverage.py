@@ -71,7 +71,7 @@ def _map(facts: RunFacts, kept: list[int]) -> Picture | None:
     if facts.chunks is None or (found := plane(facts.chunks)) is None:
         return None
     vain = sorted(facts.places[name] for name in facts.tried_chunks - facts.kept_chunks if name in facts.places)
-    others = np.setdiff1d(np.arange(len(facts.chunks)), [*kept, *vain])
+    others = np.setdiff1d(np.arange(len(facts.chunks)), [*kept, *vain]).tolist()
     layers = [("not asked", others), ("attempted in vain", vain), ("asked about", kept)]
     return Picture(
         "Map of the chunks",

@@ -57,7 +57,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """One part of a page.
 
     Attributes:

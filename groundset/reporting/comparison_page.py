@@ -1,7 +1,7 @@
 """A comparison of runs as a page."""
 
 from groundset.reporting import pictures
-from groundset.reporting.blocks import Grid, Picture, Section
+from groundset.reporting.blocks import Grid, PageSection, Picture
 from groundset.reporting.comparison import RunComparison, told_p
 from groundset.reporting.page import render
 
@@ -11,13 +11,13 @@ DIFFERENCES = ("measure", "run", "difference", "p", "seen from")
 def comparison_page(comparison: RunComparison) -> str:
     """Return a comparison as HTML."""
     first = comparison.names[0]
-    figures = Section(
+    figures = PageSection(
         "figures",
         "The figures",
         "Shares with their 95 % interval (Wilson); of other values the median, and between which half of them lie.",
         tables=[Grid("", ("measure", *comparison.names), comparison.figures(), texts=True)],
     )
-    differences = Section(
+    differences = PageSection(
         "differences",
         "What differs",
         f"Each run is compared with {first}. 'Seen from' is the smallest difference that would have been seen four "

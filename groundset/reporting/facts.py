@@ -22,7 +22,7 @@ from programs.types import Reject, Sample
 Vectors = NDArray[np.float32]
 
 
-class Source(NamedTuple):
+class Origin(NamedTuple):
     """A document: its id, its file, its title, and a hash of its text."""
 
     doc_id: str
@@ -62,7 +62,7 @@ class RunFacts:
     rejects: Sequence[Reject]
     attempts: int
     tried: Sequence[str]
-    sources: Sequence[Source]
+    sources: Sequence[Origin]
     chunk_ids: Sequence[str]
     chunk_sources: Sequence[str]
     tried_chunks: frozenset[str]
@@ -143,7 +143,7 @@ def read_facts(folder: Path) -> RunFacts:
             rejects=list(store.results.rejects()),
             attempts=len(numbers),
             tried=list(store.attempts.step_counts()),
-            sources=[Source(each.doc_id, each.path, each.title, _digest(each.text)) for each in documents],
+            sources=[Origin(each.doc_id, each.path, each.title, _digest(each.text)) for each in documents],
             chunk_ids=[chunk.chunk_id for chunk in chunks],
             chunk_sources=[chunk.doc_id for chunk in chunks],
             tried_chunks=frozenset(name for number in numbers for name in store.attempts.contexts(number)),

@@ -9,12 +9,12 @@ from markupsafe import Markup
 
 from groundset import __version__
 from groundset.printing import printable
-from groundset.reporting.blocks import Section, Stated
+from groundset.reporting.blocks import PageSection, Stated
 
 _FOLDER = Path(__file__).parent
 
 
-def render(title: str, about: str, sections: Sequence[Section], main: Sequence[Stated] = ()) -> str:
+def render(title: str, about: str, sections: Sequence[PageSection], main: Sequence[Stated] = ()) -> str:
     """Return a page: its title, a line about it, its main figures, and its sections."""
     environment = Environment(
         loader=FileSystemLoader(_FOLDER, encoding="utf-8"), autoescape=True, finalize=_shown,

@@ -29,7 +29,7 @@ _MANY_POINTS = 5000  # from here on points are an image: as shapes they would ma
 _STYLES = ("-", "--", "-.", ":")
 
 
-class Line(NamedTuple):
+class Curve(NamedTuple):
     """A line of a drawing; its name stands at its beginning."""
 
     name: str
@@ -79,6 +79,8 @@ def points(key: str, layers: Sequence[tuple[str, NDArray[Any]]]) -> Markup:
     many = sum(len(places) for _, places in layers) > _MANY_POINTS
     with _drawing(3.6) as (figure, axes):
         for (name, places), look in zip(layers, looks, strict=False):
+            if not len(places):
+                continue
             smaller = {"s": 2.5, "linewidths": 0.4 if look["marker"] == "x" else 0} if many else {}
             axes.scatter(
                 places[:, 0], places[:, 1], label=f"{name} ({len(places):,})", rasterized=many, **{**look, **smaller}
@@ -91,7 +93,7 @@ def points(key: str, layers: Sequence[tuple[str, NDArray[Any]]]) -> Markup:
         return _svg(figure, key)
 
 
-def lines(key: str, drawn: Sequence[Line], across: str, up: str, marked: tuple[float, str] | None = None) -> Markup:
+def lines(key: str, drawn: Sequence[Curve], across: str, up: str, marked: tuple[float, str] | None = None) -> Markup:
     """Draw lines over a logarithmic axis, told apart by their strokes; ``marked`` is a place on it with a name."""
     with _drawing(3.0) as (figure, axes):
         for line, style, colour in zip(drawn, _STYLES, (_FIRST, _SECOND, _THIRD, _INK), strict=False):
@@ -101,7 +103,9 @@ def lines(key: str, drawn: Sequence[Line], across: str, up: str, marked: tuple[f
                     line.name, (line.across[0], line.up[0]), xytext=(-4, 0), textcoords="offset points", ha="right",
                     va="center", color=_INK,
                 )  # fmt: skip
+        starts = [line.across[0] for line in drawn if len(line.across)] + ([marked[0]] if marked else [])
         axes.set_xscale("log")
+        axes.set_xlim(left=min(starts, default=1) / 2)  # room for names
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}".replace("%", " %"))
         if marked is not None:

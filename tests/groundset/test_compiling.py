@@ -69,6 +69,7 @@ def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any])
     assert high.probability > 0.8 > 0.2 > low.probability
     assert (high.good, low.good) == (True, False)
     assert compiled.record()["chunk"]["expected_good"] >= 0.8
+    assert compiled.record()["chunk"]["measured_on"] > 10, "labelled rows"
 
 
 def test_the_same_labels_give_the_same_states(folder: Path, tmp_path: Path) -> None:

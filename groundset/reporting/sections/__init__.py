@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from groundset.reporting.blocks import Section
+from groundset.reporting.blocks import PageSection
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.sections import (
     cost,
@@ -17,7 +17,7 @@ from groundset.reporting.sections import (
     yields,
 )
 
-SECTIONS: tuple[Callable[[RunFacts], Section], ...] = tuple(
+SECTIONS: tuple[Callable[[RunFacts], PageSection], ...] = tuple(
     module.section
     for module in (made, quality, yields, refused, coverage, questions, diversity, retrieval, power, cost)
 )

@@ -1,16 +1,16 @@
 """What the samples took."""
 
-from groundset.reporting.blocks import Section, Stated
+from groundset.reporting.blocks import PageSection, Stated
 from groundset.reporting.facts import RunFacts
 from groundset.runs.progress import counted, duration
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell calls, tokens and seconds, in all and for each sample."""
     about = "Calls of the language model, tokens and time, over all processes that worked on the run."
     calls, kept = facts.calls, len(facts.samples)
     if facts.derived or not (calls.calls or facts.seconds):
-        return Section("cost", "What it took", about, notes=["This run notes no calls and no time of its own."])
+        return PageSection("cost", "What it took", about, notes=["This run notes no calls and no time of its own."])
     n = counted(kept, "sample")
     counts = (
         ("Calls", calls.calls, "calls of the language model that finished"),
@@ -24,4 +24,4 @@ def section(facts: RunFacts) -> Section:
     ]
     each = f", {facts.seconds / kept:,.1f} s for each sample" if kept else ""
     figures.append(Stated("Time", f"{duration(facts.seconds)}{each}", n, "", "of all processes, one after the other"))
-    return Section("cost", "What it took", about, figures=figures)
+    return PageSection("cost", "What it took", about, figures=figures)

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from groundset.reporting import pictures
-from groundset.reporting.blocks import Grid, Picture, Section, Stated
+from groundset.reporting.blocks import Grid, PageSection, Picture, Stated
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.likeness import plane, reach
 from groundset.reporting.shares import stated_share
@@ -16,7 +16,7 @@ _SHOWN = 100  # documents in the table
 _LONGEST = 120
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell how questions spread over the documents and over the space of their embeddings."""
     asked = Counter(doc_id for sample in facts.samples for doc_id in {chunk.doc_id for chunk in sample.contexts})
     figures = [
@@ -39,7 +39,7 @@ def section(facts: RunFacts) -> Section:
             drawn.append(picture)
         else:
             notes.append("There is no map: it takes three chunks that are not alike.")
-    return Section(
+    return PageSection(
         "coverage",
         "What it covers",
         "Where in the documents the questions lie.",

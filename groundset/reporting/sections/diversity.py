@@ -3,7 +3,7 @@
 import numpy as np
 
 from groundset.reporting import pictures
-from groundset.reporting.blocks import Grid, Picture, Section, Stated
+from groundset.reporting.blocks import Grid, PageSection, Picture, Stated
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.likeness import mean_likeness, nearest_other
 from groundset.reporting.shares import UNKNOWN, percent, stated_share
@@ -15,7 +15,7 @@ from programs.text import tokens
 _EDGES = np.linspace(0, 1, 26)
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell how much questions repeat words and sense of others."""
     asked = [sample.question for sample in facts.samples]
     same = len(asked) - len({tuple(tokens(question)) or question for question in asked})
@@ -41,7 +41,7 @@ def section(facts: RunFacts) -> Section:
     dropped = (facts.meta["corpus"] or {}).get("dropped_duplicates")
     if dropped:
         figures.append(Stated("Chunks dropped as duplicates", f"{dropped:,}", meaning="before anything was asked"))
-    return Section(
+    return PageSection(
         "diversity",
         "How different they are",
         "Whether questions repeat one another, in their words and in their sense.",

@@ -1,6 +1,6 @@
 """What was asked for and what was made."""
 
-from groundset.reporting.blocks import Grid, Section, Stated
+from groundset.reporting.blocks import Grid, PageSection, Stated
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.shares import UNKNOWN, percent
 from groundset.runs.progress import counted
@@ -14,7 +14,7 @@ _STATUS = {
 }
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell what was asked for, what there is, and what made it."""
     kept = f"{len(facts.samples):,}"
     figures = [
@@ -27,7 +27,7 @@ def section(facts: RunFacts) -> Section:
         figures.append(Stated("Made by", f"groundset {facts.derived}, of what was there already"))
     elif facts.attempts:
         figures.append(Stated("Attempts", f"{facts.attempts:,}", meaning="each about one passage or several"))
-    return Section(
+    return PageSection(
         "made",
         "What was made",
         f"{counted(len(facts.samples), 'question')} about {counted(len(facts.sources), 'document')}.",

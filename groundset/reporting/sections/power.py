@@ -3,9 +3,9 @@
 import numpy as np
 
 from groundset.reporting import pictures
-from groundset.reporting.blocks import Grid, Picture, Section, Stated
+from groundset.reporting.blocks import Grid, PageSection, Picture, Stated
 from groundset.reporting.facts import RunFacts
-from groundset.reporting.pictures import Line
+from groundset.reporting.pictures import Curve
 from groundset.reporting.power import detectable_difference, questions_needed
 from groundset.reporting.shares import UNKNOWN
 from groundset.runs.progress import counted
@@ -19,7 +19,7 @@ _POINTS = 16
 _NONE = "none"
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell the smallest difference in hit rate that these questions show, for several shares of disagreement."""
     questions = len(facts.samples)
     sizes = sorted({*_SIZES, *([questions] if questions else [])})
@@ -37,7 +37,7 @@ def section(facts: RunFacts) -> Section:
         ("they disagree on", *headings, f"n for {100 * _AIM:.0f} points"),
         rows,
     )
-    return Section(
+    return PageSection(
         "power",
         "What it can tell",
         "How large a difference in hit rate between two retrievers, or two settings of one, these questions show.",
@@ -77,7 +77,7 @@ def _curves(questions: int, table: Grid) -> Picture:
     for share in _DISAGREEMENTS:
         found = [(size, detectable_difference(int(size), share)) for size in sizes]
         known = [(size, gain) for size, gain in found if gain is not None]
-        drawn.append(Line(f"{100 * share:.0f} %", [size for size, _ in known], [gain for _, gain in known]))
+        drawn.append(Curve(f"{100 * share:.0f} %", [size for size, _ in known], [gain for _, gain in known]))
     marked = (questions, "this set") if questions else None
     return Picture(
         "Smallest difference by the number of questions",

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from groundset.reporting import pictures
-from groundset.reporting.blocks import Grid, Picture, Section, Stated
+from groundset.reporting.blocks import Grid, PageSection, Picture, Stated
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.shares import UNKNOWN, bounds, percent, stated_share, stated_spread
 from groundset.runs.progress import counted
@@ -13,7 +13,7 @@ from groundset.runs.progress import counted
 _EDGES = np.linspace(0, 1, 21)
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell the share of good questions: what the critic promises and what readers found."""
     promise = (facts.meta["compiled"] or {}).get("judge", {})
     verdicts = Counter(facts.readings[sample.id].verdict for sample in facts.samples if sample.id in facts.readings)
@@ -45,7 +45,7 @@ def section(facts: RunFacts) -> Section:
         )
     if not read:
         notes.append("Nobody has read these questions; the command groundset review shows them one by one.")
-    return Section(
+    return PageSection(
         "quality", "How good it is", "What share of the questions a reader would sign.", figures=figures,
         pictures=[_scores(scores, promise.get("threshold"))] if len(scores) else [], notes=notes,
     )  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 
 from groundset.reporting import pictures
-from groundset.reporting.blocks import Grid, Picture, Section
+from groundset.reporting.blocks import Grid, PageSection, Picture
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.shares import bounds, percent, stated_spread, wilson
 from groundset.reporting.words import first_words, lengths
@@ -13,7 +13,7 @@ _SHOWN = 10
 _BINS = 20
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell kinds, first words and lengths."""
     asked = [sample.question for sample in facts.samples]
     kinds = [str(sample.metadata.get("kind")) for sample in facts.samples if sample.metadata.get("kind")]
@@ -25,7 +25,7 @@ def section(facts: RunFacts) -> Section:
         drawn.append(_counted(facts, "openings", "How they begin", "first word", first_words(asked)))
         drawn.append(_lengths(long))
     unknown = len(asked) - len(kinds)
-    return Section(
+    return PageSection(
         "questions",
         "The questions",
         "What they ask for, how they begin, and how long they are.",

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 
-from groundset.reporting.blocks import Grid, Section
+from groundset.reporting.blocks import Grid, PageSection
 from groundset.reporting.facts import RunFacts, is_passage
 from groundset.reporting.shares import bounds, percent, wilson
 from groundset.reporting.words import cut
@@ -14,7 +14,7 @@ _REASONS = 12  # that have examples
 _LONGEST = 300
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell the reasons of refusals, the most frequent first, each with questions that it hit."""
     refused = facts.refused
     passages = [reject for reject in facts.rejects if is_passage(reject)]
@@ -36,7 +36,7 @@ def section(facts: RunFacts) -> Section:
     if passages:
         tables.append(_counted("Passages that hold nothing to ask", Counter(map(_reason, passages)), "of all such"))
     about = f"{counted(len(refused), 'question')} refused"
-    return Section(
+    return PageSection(
         "refused",
         "What was refused, and why",
         f"{about}; {counted(len(passages), 'passage')} held nothing to ask, which is no fault." if passages

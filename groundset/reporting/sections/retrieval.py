@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from groundset.reporting import pictures
-from groundset.reporting.blocks import Grid, Picture, Section
+from groundset.reporting.blocks import Grid, PageSection, Picture
 from groundset.reporting.difficulty import DIFFICULTIES, EARLY, difficulties, found_within, reciprocal
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.likeness import to_passages
@@ -22,7 +22,7 @@ _ABOUT = (
 )
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell ranks of the round trip, likeness and shared words of question and passage, and difficulty."""
     units, by_document = facts.units
     shared, near = overlaps(facts.samples), to_passages(facts)
@@ -48,7 +48,7 @@ def section(facts: RunFacts) -> Section:
             f"The run kept only questions that found their passage at rank {facts.max_rank} or better with its own "
             "embedder, so these figures flatter that embedder. The command groundset roundtrip compares others."
         )
-    return Section(
+    return PageSection(
         "retrieval",
         "How hard it is to find the passages",
         f"Each question was searched among all {len(facts.chunk_ids):,} chunks of the run.",

@@ -3,23 +3,24 @@
 from collections import Counter
 
 from groundset.reporting import pictures
-from groundset.reporting.blocks import Grid, Picture, Section
+from groundset.reporting.blocks import Grid, PageSection, Picture
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.shares import bounds, percent, stated_share, wilson
 
 _HEADINGS = ("step", "reached", "refused", "passed", "95 % interval")
 
 
-def section(facts: RunFacts) -> Section:
+def section(facts: RunFacts) -> PageSection:
     """Tell how chunks became contexts, and how candidates became samples."""
+    title = "What was left after each step"
     about = "From chunks to passages that were asked about, and from candidate questions to samples."
     if facts.derived or not (facts.attempts or facts.rejects):
-        return Section("yield", "What was left after each step", about, notes=["This run holds no steps of its own."])
+        return PageSection("yield", title, about, notes=["This run holds no steps of its own."])
     candidates = len(facts.samples) + len(facts.refused)
     rows = _by_step(facts)
-    return Section(
+    return PageSection(
         "yield",
-        "What was left after each step",
+        title,
         about,
         figures=[
             stated_share("Kept of candidates", len(facts.samples), candidates, "candidate"),

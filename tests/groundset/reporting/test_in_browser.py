@@ -51,6 +51,18 @@ def shown(browser: Any) -> Iterator[Any]:
         yield page
 
 
+@pytest.mark.parametrize(("value", "raised"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception)])
+def test_without_a_browser_these_tests_fail_only_in_continuous_integration(
+    monkeypatch: pytest.MonkeyPatch, value: str, raised: type[BaseException]
+) -> None:
+    import browser
+
+    monkeypatch.setenv("CI", value)
+    monkeypatch.setattr(browser.shutil, "which", lambda name: None)
+    with pytest.raises(raised, match="no Chromium on this machine"), browser.running():
+        pass
+
+
 def test_what_documents_hold_stays_text_and_nothing_is_asked_for(shown: Any, pages: list[str]) -> None:
     for address in pages:
         shown.heard.clear()

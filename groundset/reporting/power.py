@@ -7,10 +7,17 @@ _NEGLIGIBLE = 1e-7  # the numbers of disagreements that are left out have this p
 _STEPS = 14  # halvings; more digits than anybody reads
 
 
-class _Test:
-    """McNemar's exact test on a number of questions: how many disagreements there may be, and when it rejects."""
+class McNemarTest:
+    """McNemar's exact test of two retrievers, two-sided at 5 %.
+
+    Both are asked the same questions, which count as independent; of a share of them, the disagreement, exactly one of
+    the two finds the passage.
+
+    Source: Q. McNemar, Note on the sampling error of the difference between correlated proportions (1947), exact.
+    """
 
     def __init__(self, disagreement: float, questions: int) -> None:
+        """Find out which numbers of wins reject, for each number of disagreements that may come."""
         from scipy.stats import binom
 
         self._binom = binom
@@ -30,17 +37,6 @@ class _Test:
         return float(np.sum(self._chances * (tails[0] + tails[1])))
 
 
-def power_of(difference: float, disagreement: float, questions: int) -> float:
-    """Return how often McNemar's exact test, two-sided at 5 %, tells two retrievers apart.
-
-    Both are asked the same questions, which count as independent. Of a share ``disagreement`` of the questions exactly
-    one of them finds the passage; the better one finds ``difference`` more of all of them.
-
-    Source: Q. McNemar, Note on the sampling error of the difference between correlated proportions (1947), exact.
-    """
-    return _Test(disagreement, questions).power(difference)
-
-
 def detectable_difference(questions: int, disagreement: float) -> float | None:
     """Return the smallest difference that is told apart four times in five, None if these questions show none.
 
@@ -48,7 +44,7 @@ def detectable_difference(questions: int, disagreement: float) -> float | None:
     """
     if questions < 1:
         return None
-    test = _Test(disagreement, questions)
+    test = McNemarTest(disagreement, questions)
     if test.power(disagreement) < POWER:
         return None
     low, high = 0.0, disagreement

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from groundset.reporting.power import POWER, detectable_difference, power_of, questions_needed
+from groundset.reporting.power import POWER, McNemarTest, detectable_difference, questions_needed
+
+
+def power_of(difference: float, disagreement: float, questions: int) -> float:
+    return McNemarTest(disagreement, questions).power(difference)
 
 
 def simulated(difference: float, disagreement: float, questions: int, times: int) -> float:

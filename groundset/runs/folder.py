@@ -40,6 +40,21 @@ def holds_run(folder: Path) -> bool:
     return begun
 
 
+def check_free(folder: Path) -> None:
+    """Refuse a folder that a new run cannot become.
+
+    Raises:
+        InputError: it holds a run or something else, or cannot be made or written.
+    """
+    if holds_run(folder):
+        raise InputError(f"--out {folder}: holds a run already; name an empty or a new folder")
+    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not place.is_dir():
+        raise InputError(f"--out {folder}: {place} is a file, not a folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise InputError(f"--out {folder}: {place} cannot be written")
+
+
 class FolderLock:
     """Keeps a run folder to one process; the operating system frees it when its holder dies, however it dies."""
 

@@ -14,6 +14,7 @@ from groundset.runs.config import RunConfig
 from groundset.runs.folder import holds_run
 from groundset.runs.growth import asked_now, grow, grown, growth_record
 from groundset.runs.identity import Identity, ModelName, check_same, identity_digest, identity_of, with_models
+from groundset.runs.lineage import Lineage
 from groundset.runs.models import Openers, RunModels
 from groundset.runs.progress import Progress, Usage
 from groundset.runs.record import RunFiles, step_counts, write_files, write_record
@@ -21,7 +22,7 @@ from groundset.runs.run import Ending
 from groundset.runs.stop import RunStoppedError, Stop, StoppableJournal, stopping_on_signals
 from groundset.runs.store import RunStore
 from groundset.runs.summary import shortage, summarise
-from programs.errors import GroundsetError, InputError, RunError
+from programs.errors import GroundsetError, InputError, RunError, RunMismatchError
 from programs.recipes.base import Recipe
 
 
@@ -79,6 +80,7 @@ def run_generation(
     with ExitStack() as stack, progress:
         store, growth = stack.enter_context(RunStore.open(out)) if holds_run(out) else None, None
         if store is not None:
+            _refuse_derived(store, out)
             check_same(store.meta("identity"), identity, out)
             growth = grown(store, config, recipe, out)
             if growth is None and (ended := _ending(store)) is not None:
@@ -138,6 +140,14 @@ def _check_names(config: RunConfig) -> None:
     if config.critic not in CRITICS:
         raise InputError(f"--critic {config.critic}: no such critic; choose one of {', '.join(CRITICS)}")
     check_store(config.vector_store)
+
+
+def _refuse_derived(store: RunStore, out: Path) -> None:
+    if lineage := store.meta("lineage"):
+        raise RunMismatchError(
+            f"--out {out}: the run there was made by {Lineage.model_validate(lineage).told()}, so nothing can be added "
+            "to it; generate into another folder, and join both by `groundset merge`"
+        )
 
 
 def _name_lm(spec: str) -> ModelName:

@@ -23,6 +23,7 @@ WATCHING = (
     "groundset.runs.identity", "groundset.runs.program",
     "groundset.runs.progress", "groundset.runs.record", "groundset.runs.summary",  # what is said of a run
     "groundset.runs.pieces", "groundset.runs.reviews",  # what readers are shown of it, and say
+    "groundset.runs.lineage",  # what it was made from
     "groundset.tracking",
     "groundset.runs.stop", "programs.errors",  # what ends a run
 )  # fmt: skip

@@ -68,7 +68,8 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
     """Return everything that ``run.json`` says about a run.
 
     ``counts`` says for each step how often it spoke (``tried``) and how many candidates it refused
-    (``refused``); a step that refuses before it has written anything only counts as refusing.
+    (``refused``); a step that refuses before it has written anything only counts as refusing. A run with a
+    ``lineage`` was made from others: what it took to make those, and what their steps tried, is theirs to say.
     """
     calls = store.calls.totals()
     started, seconds = store.spent()
@@ -105,6 +106,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "window": WINDOW,
         "agenda": store.meta("agenda"),
         "tracked": store.meta("tracked"),
+        "lineage": store.meta("lineage"),
         "program": store.meta("identity")["program"],
         "versions": library_versions(),
     }

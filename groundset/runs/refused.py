@@ -14,19 +14,21 @@ _REWORDED = frozenset({"rewrite", "compress"})  # steps after which a question s
 def refused_rows(store: RunStore, steps: Container[str] | None = None) -> Iterator[dict[str, Any]]:
     """Yield a row for every refused question, or for those that some steps refused.
 
-    ``passage`` holds the chunks of its attempt, without markup; ``answer`` is empty where none was known yet.
+    ``passage`` holds the chunks of its attempt, without markup; ``answer`` is empty where none was known yet. A run
+    that was made from others holds no attempts: there, the passage is the one chunk that a reject names.
     """
     chunks = {chunk.chunk_id: chunk for chunk in store.chunks()}
     for position, attempt, reject in store.results.refused_questions():
         if steps is not None and reject.step not in steps:
             continue
-        ids, question = store.attempts.contexts(attempt), reject.question or ""
+        ids = (reject.chunk_id,) if attempt is None else store.attempts.contexts(attempt)
+        records, question = [] if attempt is None else store.attempts.steps(attempt), reject.question or ""
         told = "\0".join((question, reject.step, *ids, str(position)))
         yield {
             "id": hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16],
             "question": question,
-            "answer": _answers(store.attempts.steps(attempt)).get(question, ""),
-            "passage": "\n\n".join(plain(chunks[name].text) for name in ids),
+            "answer": _answers(records).get(question, ""),
+            "passage": "\n\n".join(plain(chunks[name].text) for name in ids if name in chunks),
             "chunk_ids": list(ids),
             "step": reject.step,
             "reason": reject.reason,

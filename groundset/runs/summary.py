@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Any
 
+from groundset.runs.lineage import Lineage
 from groundset.runs.progress import counted, duration
 from groundset.runs.record import RunFiles
 from groundset.runs.store import RunStore
@@ -15,22 +16,17 @@ _REASONS = 3
 
 def account(store: RunStore, reason: str | None) -> list[str]:
     """Return what became of a run: what was kept, what was refused, what it took; ``reason`` says why not more."""
-    asked = store.meta("asked")
-    evolutions = store.results.evolution_counts()
-    accepted = sum(evolutions.values())
-    kinds = ", ".join(f"{name} {count}" for name, count in evolutions.items())
-    documents, chunks = store.corpus_size()
-    lines = [
-        f"Kept {accepted} of {asked} samples{f' ({kinds})' if kinds else ''} "
-        f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
-    ]
+    made_from = store.meta("lineage")
+    lines = [_made_from(store, made_from) if made_from else _kept(store)]
     if asked_for := store.results.kind_counts():
         lines.append(f"The questions ask for: {', '.join(f'{kind} {count}' for kind, count in asked_for.items())}.")
     lines += _growth(store)
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
-    lines += [*_expected(store, accepted), *_alternatives(store), _refused(store), *_passed_over(store)]
-    return [*lines, _cost(store)]
+    lines += [*_expected(store), *_alternatives(store)]
+    if made_from:
+        return lines
+    return [*lines, _refused(store), *_passed_over(store), _cost(store)]
 
 
 def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
@@ -67,6 +63,27 @@ def shortage(store: RunStore) -> str:
     )
 
 
+def _kept(store: RunStore) -> str:
+    documents, chunks = store.corpus_size()
+    return (
+        f"Kept {store.results.count()} of {store.meta('asked')} samples{_evolutions(store)} "
+        f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
+    )
+
+
+def _made_from(store: RunStore, lineage: Mapping[str, Any]) -> str:
+    documents, chunks = store.corpus_size()
+    return (
+        f"{counted(store.results.count(), 'sample')}{_evolutions(store)} on {counted(chunks, 'chunk')} of "
+        f"{counted(documents, 'document')}, made by {Lineage.model_validate(lineage).told()}."
+    )
+
+
+def _evolutions(store: RunStore) -> str:
+    told = ", ".join(f"{name} {count}" for name, count in store.results.evolution_counts().items())
+    return f" ({told})" if told else ""
+
+
 def _growth(store: RunStore) -> list[str]:
     """Return what a run that grew was asked for, in order."""
     growth = store.meta("growth") or []
@@ -85,10 +102,10 @@ def _asked_for(asked: Mapping[str, Any], untold: Collection[str]) -> str:
     return f"{size}{' with ' if options else ''}{', '.join(options)}"
 
 
-def _expected(store: RunStore, accepted: int) -> list[str]:
+def _expected(store: RunStore) -> list[str]:
     """Return what share of the accepted questions to expect good, where a compiled critic knows."""
     promise = store.meta("compiled").get("judge", {})
-    if not accepted or "expected_good" not in promise:
+    if not store.results.count() or "expected_good" not in promise:
         return []
     good, low, high = (round(100 * share) for share in (promise["expected_good"], *promise["interval"]))
     return [

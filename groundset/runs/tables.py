@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from programs.types import Attempt, Focus, Outcome, Reject, Sample, StepRecord
 Vectors = NDArray[np.float32]
 # Steps that pass a chunk over, where they refuse without a question: there is nothing to ask, which is no fault.
 PASSED_OVER = ("chunk", "keyphrases", "pair")
+_NO_ATTEMPT = -1
 _FOCI = TypeAdapter(tuple[Focus, ...])
 CALLS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
@@ -181,6 +182,15 @@ class ResultTable:
                 )
             self.add_rejects(number, rejects)
 
+    def add(self, samples: Iterable[tuple[Sample, Vectors]], rejects: Sequence[Reject]) -> None:
+        """Store samples with the vectors of their questions, and rejects, that no attempt of this run made."""
+        with self._database.transaction():
+            self._database.insert(
+                "INSERT INTO samples (id, attempt, record, vector) VALUES (?, ?, ?, ?)",
+                ((sample.id, _NO_ATTEMPT, sample.model_dump_json(), vector.tobytes()) for sample, vector in samples),
+            )
+            self.add_rejects(None, rejects)
+
     def add_rejects(self, number: int | None, rejects: Sequence[Reject]) -> None:
         """Store what was refused in an attempt, or before any."""
         self._database.insert(
@@ -211,19 +221,19 @@ class ResultTable:
         """Yield what was refused."""
         yield from self._database.read(Reject.model_validate_json, "SELECT record FROM rejects ORDER BY position")
 
-    def refused_questions(self) -> Iterator[tuple[int, int, Reject]]:
-        """Yield place, attempt and reject of every question that was refused."""
+    def refused_questions(self) -> Iterator[tuple[int, int | None, Reject]]:
+        """Yield place, attempt (None if this run made none) and reject of every question that was refused."""
         for position, attempt, record in self._database.each(
-            "SELECT position, attempt, record FROM rejects WHERE attempt IS NOT NULL "
-            "AND json_extract(record, '$.question') IS NOT NULL ORDER BY position"
+            "SELECT position, attempt, record FROM rejects "
+            "WHERE json_extract(record, '$.question') IS NOT NULL ORDER BY position"
         ):
             yield position, attempt, Reject.model_validate_json(record)
 
     def evolution_counts(self) -> dict[str, int]:
         """Return how many samples there are of each evolution, the most first."""
         rows = self._database.execute(
-            "SELECT accepted, count(*) FROM attempts WHERE accepted IS NOT NULL GROUP BY accepted "
-            "ORDER BY count(*) DESC, accepted"
+            "SELECT json_extract(record, '$.evolution') AS evolution, count(*) FROM samples GROUP BY evolution "
+            "ORDER BY count(*) DESC, evolution"
         )
         return dict(rows)
 

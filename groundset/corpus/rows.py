@@ -1,0 +1,144 @@
+"""The rows of other people's files, JSONL or parquet, each with the words that say where it stands."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from programs.errors import InputError
+
+Row = tuple[str, Mapping[str, Any]]
+# Pydantic reads JSON up to a depth of 200, and what is stored of a run holds metadata several levels down.
+_MAX_DEPTH = 100
+_ROWS_AT_ONCE = 1024
+
+
+def jsonl_rows(file: Path) -> Iterator[Row]:
+    """Yield the objects of a file with one in each line; blank lines are passed over.
+
+    Raises:
+        InputError: a line is no JSON object; the message names it.
+        OSError: the file cannot be read.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 text") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{file}, line {number}"
+        try:
+            fields = json.loads(line)
+            json.dumps(fields, ensure_ascii=False).encode()  # half a character, as "\ud800" is, cannot be written
+        except UnicodeError as error:
+            raise InputError(f"{where}: not valid Unicode text") from error
+        except RecursionError as error:
+            raise InputError(f"{where}: nested too deep") from error
+        except ValueError as error:
+            raise InputError(f"{where}: not JSON ({error})") from error
+        if not isinstance(fields, dict):
+            raise InputError(f"{where}: not a JSON object")
+        yield where, fields
+
+
+def parquet_rows(file: Path) -> Iterator[Row]:
+    """Yield the rows of a parquet file, which is never in memory as a whole.
+
+    Raises:
+        InputError: it is no parquet file.
+        OSError: the file cannot be read.
+    """
+    # pyarrow takes a while to import; only parquet files wait for it.
+    import pyarrow
+    from pyarrow import parquet
+
+    number = 0
+    try:
+        with parquet.ParquetFile(file) as opened:
+            for batch in opened.iter_batches(batch_size=_ROWS_AT_ONCE):
+                for fields in batch.to_pylist():
+                    number += 1
+                    yield f"{file}, row {number}", fields
+    except pyarrow.ArrowException as error:
+        raise InputError(f"{file} is not a parquet file ({str(error).splitlines()[0]})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: its texts are not UTF-8") from error
+
+
+def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
+    """Return the text in the first of some columns that is there; in one for ids, a number is one too.
+
+    Raises:
+        InputError: there is none, or something else; the message begins with ``where``.
+    """
+    name = next((name for name in names if fields.get(name) is not None), names[0])
+    value = fields.get(name)
+    if isinstance(value, int) and name.endswith("id") and not isinstance(value, bool):
+        value = str(value)
+    if value is None:
+        raise InputError(f"{where}: column {name} is missing")
+    if not isinstance(value, str):
+        raise InputError(f"{where}, column {name}: must be text, not {type(value).__name__}")
+    if not value.strip():
+        raise InputError(f"{where}, column {name}: is empty")
+    return value
+
+
+def optional(where: str, fields: Mapping[str, Any], name: str) -> str | None:
+    """Return the text in a column, None if there is none.
+
+    Raises:
+        InputError: it is something else.
+    """
+    return None if fields.get(name) in (None, "") else required(where, fields, name)
+
+
+def span_of(where: str, fields: Mapping[str, Any]) -> list[int] | None:
+    """Return the two offsets in ``start_end_idx``, or in ``start`` and ``end``, None if there are none.
+
+    Raises:
+        InputError: they are no whole numbers.
+    """
+    span = fields.get("start_end_idx")
+    if span is None and None not in (fields.get("start"), fields.get("end")):
+        span = [fields["start"], fields["end"]]
+    if span is None:
+        return None
+    found = list(span) if isinstance(span, list | tuple) else []
+    if len(found) != 2 or not all(isinstance(each, int) for each in found):
+        raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
+    return found
+
+
+def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the object in ``metadata`` as JSON knows it, empty if there is none.
+
+    Raises:
+        InputError: it is no object, or nested too deep.
+    """
+    metadata = fields.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")
+    if _is_nested(metadata, _MAX_DEPTH):
+        raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
+    # Parquet brings dates and other values that JSON does not know.
+    plain: dict[str, Any] = json.loads(json.dumps(metadata or {}, default=_plain))
+    return plain
+
+
+def is_missing(value: object) -> bool:
+    """Say whether a value stands for none: a table has one in every column of every row."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _is_nested(value: object, depth: int) -> bool:
+    """Say whether objects and lists stand inside each other more than ``depth`` deep."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    return inner is not None and (depth == 0 or any(_is_nested(each, depth - 1) for each in inner))
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)

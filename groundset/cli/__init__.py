@@ -54,6 +54,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     from groundset.cli.experiments import experiments, promote
     from groundset.cli.export import export
     from groundset.cli.generate import generate
+    from groundset.cli.importing import import_files
     from groundset.cli.judge import judge
     from groundset.cli.push import push
     from groundset.cli.recipe_options import with_recipe_options
@@ -77,6 +78,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     app.command()(with_recipe_options(generate, all_options="generate" in arguments))
     for command in (chunk, judge, show, review, export, push, roundtrip, report, compare):
         app.command()(command)
+    app.command("import")(import_files)
     app.command("compile")(compile_steps)
     app.command()(experiments)
     app.command()(promote)

@@ -1,7 +1,8 @@
 """AutoRAG's two tables: `qa.parquet` and `corpus.parquet`.
 
 The corpus holds every chunk of the run, so that retrieval is measured against all of it. AutoRAG compares
-times without time zones, so `last_modified_datetime` is in UTC without one.
+times without time zones, so `last_modified_datetime` is in UTC without one. What a chunk that was brought along says of
+itself goes out as it came: `start_end_idx`, neighbours and time, and any other key of its metadata.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.exports.base import EvaluationSet, Export
+from groundset.exports.brought import brought_along, neighbour_of, span_of, time_of
 from programs.types import Chunk, Sample
 
 QA_FILE = "qa.parquet"
@@ -42,7 +44,7 @@ def qa_table(samples: Sequence[Sample]) -> Any:
             "qid": sample.id,
             "query": sample.question,
             "retrieval_gt": [list(group) for group in sample.retrieval_gt],
-            "generation_gt": [sample.answer],
+            "generation_gt": [sample.answer, *_texts(sample.metadata.get("other_answers"))],
         }
         for sample in samples
     ]
@@ -53,6 +55,7 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
     """Return the Arrow table of chunks: id, text, place in the document, neighbours and document's time."""
     import pyarrow as pa
 
+    brought = brought_along(chunks)
     metadata = pa.struct(
         [
             ("last_modified_datetime", pa.timestamp("us")),
@@ -60,6 +63,7 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
             ("next_id", pa.string()),
             ("title", pa.string()),
             ("document_id", pa.string()),
+            *((name, column.type) for name, column in brought.items()),
         ]
     )
     schema = pa.schema(
@@ -73,21 +77,23 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
     )
     neighbours = neighbour_ids(chunks)
     rows = []
-    for chunk in chunks:
+    further = {name: column.to_pylist() for name, column in brought.items()}
+    for number, chunk in enumerate(chunks):
         before, after = neighbours[chunk.chunk_id]
         place = {
-            "last_modified_datetime": modified[chunk.doc_id],
-            "prev_id": before,
-            "next_id": after,
+            "last_modified_datetime": time_of(chunk) or modified[chunk.doc_id],
+            "prev_id": neighbour_of(chunk, "prev_id", before, neighbours),
+            "next_id": neighbour_of(chunk, "next_id", after, neighbours),
             "title": chunk.title,
             "document_id": chunk.doc_id,
+            **{name: values[number] for name, values in further.items()},
         }
         rows.append(
             {
                 "doc_id": chunk.chunk_id,
                 "contents": chunk.text,
                 "path": chunk.path,
-                "start_end_idx": [chunk.start, chunk.end],
+                "start_end_idx": span_of(chunk),
                 "metadata": place,
             }
         )
@@ -105,6 +111,10 @@ def neighbour_ids(chunks: Iterable[Chunk]) -> dict[str, tuple[str | None, str | 
         for before, name, after in zip([None, *ids], ids, [*ids[1:], None], strict=False):
             found[name] = (before, after)
     return found
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _utc(moment: datetime) -> datetime:

@@ -68,17 +68,21 @@ class ChunkIndex:
 
         A group is found where the first of its chunks is.
         """
-        hits = self.search(query, self._depth)
-        places = {hit.chunk_id: rank for rank, hit in enumerate(hits, 1)}
-        found = [min((places[name] for name in group if name in places), default=None) for group in relevant]
-        ranks = [rank for rank in found if rank is not None]
-        return Retrieval(
-            rank=max(ranks) if len(ranks) == len(found) else None,
-            retrieved_id=hits[0].chunk_id,
-            retrieved_content=hits[0].text,
-            score=1 if any(hits[0].chunk_id in group for group in relevant) else 0,
-        )
+        return round_trip(self.search(query, self._depth), relevant)
 
     def _hit(self, place: int, similarity: float) -> Hit:
         chunk = self._chunks[place]
         return Hit(chunk_id=chunk.chunk_id, text=chunk.text, similarity=similarity)
+
+
+def round_trip(hits: Sequence[Hit], relevant: Sequence[Sequence[str]]) -> Retrieval:
+    """Return where the last group of ``relevant`` is among the hits of a question, the most similar first."""
+    places = {hit.chunk_id: rank for rank, hit in enumerate(hits, 1)}
+    found = [min((places[name] for name in group if name in places), default=None) for group in relevant]
+    ranks = [rank for rank in found if rank is not None]
+    return Retrieval(
+        rank=max(ranks) if len(ranks) == len(found) else None,
+        retrieved_id=hits[0].chunk_id,
+        retrieved_content=hits[0].text,
+        score=1 if any(hits[0].chunk_id in group for group in relevant) else 0,
+    )

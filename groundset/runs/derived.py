@@ -5,8 +5,9 @@ with the run that was generated: a derived one holds no attempts, no calls and n
 """
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,12 @@ class RunContent:
     def made_by(self, command: str, **options: Any) -> Lineage:
         """Return the lineage of what a command makes of this."""
         return Lineage(command=command, options=options, parents=self.parents)
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """Return an id, with a number after it if it is taken."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain([name], numbered) if each not in taken)
 
 
 def read_content(folder: Path) -> RunContent:

@@ -1,7 +1,7 @@
 """groundset turns a folder of documents into a RAG evaluation set on a small local language model.
 
-From Python it is ``generate``, ``open_run``, ``compare``, ``chunk`` and ``judge``. Each is imported when it is first
-asked for, so that ``import groundset`` costs nothing.
+From Python it is ``generate``, ``open_run``, ``import_files``, ``merge``, ``compare``, ``chunk`` and ``judge``. Each is
+imported when it is first asked for, so that ``import groundset`` costs nothing.
 """
 
 from importlib import import_module
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from groundset.generating import generate
     from groundset.judging import judge
     from groundset.opened import Run, open_run
+    from groundset.sets import import_files, merge
     from programs.errors import (
         ChecksumError,
         DamagedRunError,
@@ -77,7 +78,9 @@ __all__ = [
     "chunk",
     "compare",
     "generate",
+    "import_files",
     "judge",
+    "merge",
     "open_run",
 ]
 
@@ -90,6 +93,8 @@ _HOMES = {
     "judge": "groundset.judging",
     "Run": "groundset.opened",
     "open_run": "groundset.opened",
+    "import_files": "groundset.sets",
+    "merge": "groundset.sets",
     **dict.fromkeys(("Chunk", "Document", "Reject", "Sample"), "programs.types"),
 }
 

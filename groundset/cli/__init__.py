@@ -56,6 +56,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     from groundset.cli.generate import generate
     from groundset.cli.importing import import_files
     from groundset.cli.judge import judge
+    from groundset.cli.merge import merge
     from groundset.cli.push import push
     from groundset.cli.recipe_options import with_recipe_options
     from groundset.cli.report import report
@@ -79,6 +80,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     for command in (chunk, judge, show, review, export, push, roundtrip, report, compare):
         app.command()(command)
     app.command("import")(import_files)
+    app.command()(merge)
     app.command("compile")(compile_steps)
     app.command()(experiments)
     app.command()(promote)

@@ -70,8 +70,9 @@ def roundtrip(
         raise InputError(f"--out {out}: the name must end with {' or '.join(_SUFFIXES)}")
     check_store(vector_store)
     with RunStore.read(run) as store, whole_text(out) if out else nullcontext() as stream:
-        config = make_config(store.meta("configuration"))
-        settings = settings_of(config, _names(embedder), _names(chunker), sizes)
+        configuration = store.meta("configuration")
+        config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # runs that were merged
+        settings = settings_of(config, _names(embedder), _names(chunker), sizes, mixed=mixed)
         comparison = compare(store, settings, vector_store=vector_store, load_embedder=load_embedder, teller=Progress())
         if out and stream:
             write_table(sample_rows(comparison.samples, comparison.results[0]), stream, out.suffix.lower())

@@ -35,24 +35,24 @@ class RetrievalSetting:
         return f"{self.options.size} {CHUNKERS[self.options.chunker].unit}" if self.options else ""
 
 
-def own_setting(config: RunConfig) -> RetrievalSetting:
-    """Return the setting that a run was made with."""
-    brought = any(path.suffix.lower() in CHUNK_SUFFIXES for path in config.sources)
+def own_setting(config: RunConfig, *, mixed: bool = False) -> RetrievalSetting:
+    """Return the setting that a run was made with; ``mixed`` says that its chunks were cut in several ways."""
+    brought = mixed or any(path.suffix.lower() in CHUNK_SUFFIXES for path in config.sources)
     return RetrievalSetting(config.embedder, None if brought else config.corpus_options())
 
 
 def settings_of(
-    config: RunConfig, embedders: Sequence[str], chunkers: Sequence[str], sizes: Sequence[int]
+    config: RunConfig, embedders: Sequence[str], chunkers: Sequence[str], sizes: Sequence[int], *, mixed: bool = False
 ) -> list[RetrievalSetting]:
     """Return the run's own setting and, after it, every other combination of what was named.
 
     What is not named is as in the run. A chunker without a size has the run's if it is the run's chunker, else its
-    default. The overlap keeps its share of the size.
+    default. The overlap keeps its share of the size. ``mixed`` says that the run's chunks were cut in several ways.
 
     Raises:
         InputError: there is no such chunker.
     """
-    own, options = own_setting(config), config.corpus_options()
+    own, options = own_setting(config, mixed=mixed), config.corpus_options()
     for name in chunkers:
         if name not in CHUNKERS:
             raise InputError(f"--chunker {name}: no such chunker; choose from {', '.join(CHUNKERS)}")

@@ -94,8 +94,7 @@ class ReviewTable:
 
     def standing(self) -> list[Review]:
         """Return what each reader said last about each item, the earliest first."""
-        last = {(review.kind, review.item, review.reader): review for review in self.all()}
-        return sorted((review for review in last.values() if review.verdict), key=lambda review: review.read_at)
+        return standing(self.all())
 
 
 class Consensus(NamedTuple):
@@ -108,6 +107,12 @@ class Consensus(NamedTuple):
     verdict: Literal["good", "bad", "disputed"]
     question: str | None
     answer: str | None
+
+
+def standing(reviews: Iterable[Review]) -> list[Review]:
+    """Return of reviews in the order of their rows what each reader said last about each item, the earliest first."""
+    last = {(review.kind, review.item, review.reader): review for review in reviews}
+    return sorted((review for review in last.values() if review.verdict), key=lambda review: review.read_at)
 
 
 def readings(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Consensus]:

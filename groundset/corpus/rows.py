@@ -48,7 +48,7 @@ def parquet_rows(file: Path) -> Iterator[Row]:
     """Yield the rows of a parquet file, which is never in memory as a whole.
 
     Raises:
-        InputError: it is no parquet file.
+        InputError: it is no parquet file, or damaged.
         OSError: the file cannot be read.
     """
     # pyarrow takes a while to import; only parquet files wait for it.
@@ -66,6 +66,10 @@ def parquet_rows(file: Path) -> Iterator[Row]:
         raise InputError(f"{file} is not a parquet file ({str(error).splitlines()[0]})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: its texts are not UTF-8") from error
+    except OSError as error:
+        if error.errno is None:  # pyarrow's word for bytes that it cannot make anything of
+            raise InputError(f"{file} is damaged ({str(error).splitlines()[0]})") from error
+        raise
 
 
 def required(where: str, fields: Mapping[str, Any], *names: str) -> str:

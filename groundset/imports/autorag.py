@@ -63,22 +63,26 @@ def _kind(file: Path) -> str:
 def _piece(where: str, fields: Mapping[str, Any]) -> Piece:
     span = span_of(where, fields)
     metadata = metadata_of(where, fields)
-    document, title = (optional(where, metadata, name) for name in ("document_id", "title"))
     neighbours = {name: metadata[name] for name in ("prev_id", "next_id") if name in metadata}
     own = {*neighbours, "document_id", "title", _TIME}
     return Piece(
         where=where,
         chunk_id=required(where, fields, "doc_id"),
         text=required(where, fields, "contents"),
-        source=document,
+        source=optional(where, metadata, "document_id"),
         path=optional(where, fields, "path"),
-        title=title,
+        title=_title(where, metadata),
         span=None if span is None else (span[0], span[1]),
         modified=_time(where, metadata.get(_TIME)),
         # No neighbour is something that a table says.
         metadata=neighbours
         | {name: each for name, each in metadata.items() if name not in own and not is_missing(each)},
     )
+
+
+def _title(where: str, metadata: Mapping[str, Any]) -> str | None:
+    """Return the title, which may be empty; None if nothing is said of it."""
+    return "" if metadata.get("title") == "" else optional(where, metadata, "title")
 
 
 def _time(where: str, value: Any) -> datetime | None:

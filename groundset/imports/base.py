@@ -17,7 +17,7 @@ class Piece:
         where: its file and row.
         chunk_id, text: as they are.
         source: the id of its document, None if the set names none.
-        path, title, headings: those of its document, as far as they are told.
+        path, title, headings: those of its document, as far as they are told; a title that is told may be empty.
         span: its offsets in the text of its document, if they are told.
         modified: when its document was last modified.
         metadata: what else the set says of it.

@@ -61,7 +61,8 @@ def _document(pieces: Sequence[Piece], corpus: str, taken: Collection[str]) -> t
     if text is None:
         text = _SEPARATOR.join(piece.text for piece in pieces)
     path = first.path or corpus
-    title = first.title or (name_title(first.path) if first.path else "")
+    derived = name_title(first.path) if first.path else ""
+    title = derived if first.title is None else first.title
     doc_id = unused(first.source or (document_id(first.path, text) if first.path else first.chunk_id), taken)
     modified = max((piece.modified for piece in pieces if piece.modified), default=None)
     chunks = []
@@ -76,7 +77,7 @@ def _document(pieces: Sequence[Piece], corpus: str, taken: Collection[str]) -> t
                 chunk_id=piece.chunk_id,
                 doc_id=doc_id,
                 path=piece.path or path,
-                title=piece.title or title,
+                title=title if piece.title is None else piece.title,
                 headings=piece.headings,
                 start=start,
                 end=start + len(piece.text),

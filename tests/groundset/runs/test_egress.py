@@ -110,6 +110,8 @@ def test_every_command_asks_only_the_server_that_was_named(
         assert egress() == []
     check("export", "run", "--format", "autorag", "--out", "autorag")
     check("push", "run", "--repo", "you/demo", "--licence", "other", "--dry-run", "dataset")
+    check("import", "autorag", "--out", "imported")
+    check("merge", "run", "imported", "--out", "merged")
     check("roundtrip", "run", "--chunk-size", "300,400")
     check("report", "run")
     check("compare", "run", shutil.copytree("run", "copy"))

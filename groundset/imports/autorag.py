@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus.rows import is_missing, metadata_of, optional, parquet_rows, required, span_of
-from groundset.imports.base import Asked, ForeignSet, ImportFormat, Piece
+from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.files import listed, named
 from programs.errors import InputError
 
@@ -60,12 +60,12 @@ def _kind(file: Path) -> str:
     return "corpus" if {"doc_id", "contents"} <= columns else "neither"
 
 
-def _piece(where: str, fields: Mapping[str, Any]) -> Piece:
+def _piece(where: str, fields: Mapping[str, Any]) -> ForeignChunk:
     span = span_of(where, fields)
     metadata = metadata_of(where, fields)
     neighbours = {name: metadata[name] for name in ("prev_id", "next_id") if name in metadata}
     own = {*neighbours, "document_id", "title", _TIME}
-    return Piece(
+    return ForeignChunk(
         where=where,
         chunk_id=required(where, fields, "doc_id"),
         text=required(where, fields, "contents"),
@@ -96,7 +96,7 @@ def _time(where: str, value: Any) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _asked(where: str, fields: Mapping[str, Any]) -> Asked:
+def _asked(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
     answers = fields.get("generation_gt")
     answers = [answers] if isinstance(answers, str) else list(answers or ())
     if not all(isinstance(answer, str) for answer in answers):
@@ -104,7 +104,7 @@ def _asked(where: str, fields: Mapping[str, Any]) -> Asked:
     answers = [answer for answer in answers if answer.strip()]
     rest = {name: value for name, value in fields.items() if name not in _COLUMNS and not is_missing(value)}
     told = metadata_of(where, {"metadata": rest})
-    return Asked(
+    return ForeignQuestion(
         where=where,
         question_id=required(where, fields, "qid"),
         question=required(where, fields, "query"),

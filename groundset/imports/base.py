@@ -9,8 +9,8 @@ from typing import Any
 from programs.types import StepRecord
 
 
-@dataclass(frozen=True)
-class Piece:
+@dataclass(frozen=True, slots=True)
+class ForeignChunk:
     """A chunk as somebody else's set holds it.
 
     Attributes:
@@ -35,8 +35,8 @@ class Piece:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Asked:
+@dataclass(frozen=True, slots=True)
+class ForeignQuestion:
     """A question as somebody else's set holds it.
 
     Attributes:
@@ -74,8 +74,8 @@ class ForeignSet:
         notes: what was left out, a sentence each.
     """
 
-    pieces: Sequence[Piece]
-    asked: Sequence[Asked]
+    pieces: Sequence[ForeignChunk]
+    asked: Sequence[ForeignQuestion]
     corpus: Path
     files: Sequence[tuple[Path, int]]
     notes: Sequence[str] = ()

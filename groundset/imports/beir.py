@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus.rows import jsonl_rows, metadata_of, optional, required, span_of
-from groundset.imports.base import Asked, ForeignSet, ImportFormat, Piece
+from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.files import listed, named
 from programs.errors import InputError
 
@@ -83,13 +83,13 @@ def _read_judgements(table: Path, judged: dict[str, _Relevant]) -> None:
         raise InputError(f"{table}, line {rows.line_num}: {told}") from error
 
 
-def _piece(where: str, fields: Mapping[str, Any]) -> Piece | None:
+def _piece(where: str, fields: Mapping[str, Any]) -> ForeignChunk | None:
     if fields.get("text") == "":
         return None
     metadata = metadata_of(where, fields)
     span = span_of(where, metadata)
     own = ("doc_id", "path", "start", "end", "start_end_idx")
-    return Piece(
+    return ForeignChunk(
         where=where,
         chunk_id=required(where, fields, "_id"),
         text=required(where, fields, "text"),
@@ -103,7 +103,7 @@ def _piece(where: str, fields: Mapping[str, Any]) -> Piece | None:
 
 def _asked(
     where: str, fields: Mapping[str, Any], judged: Mapping[str, _Relevant], known: set[str], *, splits: bool
-) -> Asked | None:
+) -> ForeignQuestion | None:
     name = required(where, fields, "_id")
     relevant = judged.get(name)
     ids = relevant.ids() if relevant else []
@@ -116,7 +116,7 @@ def _asked(
     answers = _answers(where, metadata)
     own = ("answer", "answers", "evolution", "language", "retrieval_gt")
     told = {key: value for key, value in metadata.items() if key not in own and value is not None}
-    return Asked(
+    return ForeignQuestion(
         where=where,
         question_id=name,
         question=required(where, fields, "text"),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from groundset.corpus.documents import document_id
 from groundset.corpus.text import name_title
 from groundset.exports.autorag import neighbour_ids
-from groundset.imports.base import Piece
+from groundset.imports.base import ForeignChunk
 from groundset.runs.derived import unused
 from programs.types import Chunk, Document
 
@@ -29,9 +29,9 @@ class LaidOut(NamedTuple):
     chunks: list[Chunk]
 
 
-def lay_out(pieces: Sequence[Piece], corpus: str) -> LaidOut:
+def lay_out(pieces: Sequence[ForeignChunk], corpus: str) -> LaidOut:
     """Return the documents of a set and its chunks in them; ``corpus`` stands for the path of a chunk without one."""
-    sources: dict[tuple[str, str], list[Piece]] = {}
+    sources: dict[tuple[str, str], list[ForeignChunk]] = {}
     for piece in pieces:
         key = ("id", piece.source) if piece.source else ("path", piece.path) if piece.path else ("", piece.chunk_id)
         sources.setdefault(key, []).append(piece)
@@ -53,7 +53,7 @@ def _without(chunk: Chunk, neighbours: tuple[str | None, str | None]) -> Chunk:
     return chunk if said == chunk.metadata else chunk.model_copy(update={"metadata": said})
 
 
-def _document(pieces: Sequence[Piece], corpus: str, taken: Collection[str]) -> tuple[Document, list[Chunk]]:
+def _document(pieces: Sequence[ForeignChunk], corpus: str, taken: Collection[str]) -> tuple[Document, list[Chunk]]:
     first = pieces[0]
     text = _restored(pieces)
     is_restored = text is not None
@@ -88,7 +88,7 @@ def _document(pieces: Sequence[Piece], corpus: str, taken: Collection[str]) -> t
     return Document(doc_id=doc_id, path=path, title=title, text=text, last_modified=modified), chunks
 
 
-def _restored(pieces: Sequence[Piece]) -> str | None:
+def _restored(pieces: Sequence[ForeignChunk]) -> str | None:
     """Return the text that all pieces stand in by their offsets, None if there is none."""
     spans = [(*piece.span, piece.text) for piece in pieces if piece.span]
     if len(spans) < len(pieces) or any(start < 0 or end - start != len(text) for start, end, text in spans):
@@ -106,7 +106,7 @@ def _restored(pieces: Sequence[Piece]) -> str | None:
     return whole
 
 
-def _one_after_the_other(pieces: Sequence[Piece]) -> list[int]:
+def _one_after_the_other(pieces: Sequence[ForeignChunk]) -> list[int]:
     starts, start = [], 0
     for piece in pieces:
         starts.append(start)

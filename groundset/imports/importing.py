@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from groundset.compiled import Compiled, Users, load_compiled
 from groundset.corpus import Counts
 from groundset.imports import IMPORTS
-from groundset.imports.base import Asked, ForeignSet, ImportFormat, Piece
+from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.documents import LaidOut, lay_out
 from groundset.imports.files import listed, named
 from groundset.models.cache import file_sha256
@@ -67,24 +68,24 @@ def import_set(
     check_free(out)
     row = _format(files, format)
     with progress.waiting("Reading the set"):
-        try:
-            found = row.read(files)
-        except OSError as error:
-            raise InputError(f"cannot read {error.filename or named(files)}: {error.strerror or error}") from error
-        _check(found, unanswered=unanswered)
-        laid_out = lay_out(found.pieces, found.corpus.name)
-        lineage = Lineage(
-            command="import",
-            options={"format": row.name, "embedder": embedder, "unanswered": unanswered},
-            parents=tuple(_parent(path, found.files) for path in files),
-        )
+        found, laid_out = _read(row, files, unanswered=unanswered)
+        options = {"format": row.name, "embedder": embedder, "unanswered": unanswered}
+        parents = tuple(_parent(path, found.files) for path in files)
     for note in found.notes:
         progress.note(note)
     progress.note(f"Loading the embedding model {embedder}.")
-    if load_embedder is None:
-        from groundset.retrieval.embedder import load_embedder
-    content = _content(found, laid_out, load_embedder(embedder), embedder, progress)
-    return write_run(out, with_ranks(content), lineage)
+    content = _content(found, laid_out, _load(embedder, load_embedder), embedder, progress)
+    return write_run(out, with_ranks(content), Lineage(command="import", options=options, parents=parents))
+
+
+def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tuple[ForeignSet, LaidOut]:
+    """Return a set that was checked, and its corpus; the set without it, so that a large one is there only once."""
+    try:
+        found = row.read(files)
+    except OSError as error:
+        raise InputError(f"cannot read {error.filename or named(files)}: {error.strerror or error}") from error
+    _check(found, unanswered=unanswered)
+    return replace(found, pieces=()), lay_out(found.pieces, found.corpus.name)
 
 
 def _format(files: Sequence[Path], name: str | None) -> ImportFormat:
@@ -127,7 +128,7 @@ def _check(found: ForeignSet, *, unanswered: bool) -> None:
             )
 
 
-def _unique(kind: str, rows: Iterable[tuple[str, Piece | Asked]]) -> dict[str, str]:
+def _unique(kind: str, rows: Iterable[tuple[str, ForeignChunk | ForeignQuestion]]) -> dict[str, str]:
     """Return where each id stands; refuse one that stands twice."""
     places: dict[str, str] = {}
     for name, row in rows:
@@ -135,6 +136,12 @@ def _unique(kind: str, rows: Iterable[tuple[str, Piece | Asked]]) -> dict[str, s
             raise InputError(f"{row.where}: the {kind} id {name} was used before, in {places[name]}")
         places[name] = row.where
     return places
+
+
+def _load(embedder: str, load: Open | None) -> Any:
+    from groundset.retrieval.embedder import load_embedder
+
+    return (load or load_embedder)(embedder)
 
 
 def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, progress: Progress) -> RunContent:
@@ -179,7 +186,7 @@ def _thresholds(compiled: Compiled) -> dict[str, Any]:
     return {"judge": {name: told[name] for name in ("model", "optimizer", "threshold") if name in told}} if told else {}
 
 
-def _sample(asked: Asked, chunks: dict[str, Chunk]) -> Sample:
+def _sample(asked: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
     contexts = tuple(chunks[name] for name in dict.fromkeys(group[0] for group in asked.groups))
     return Sample(
         id=asked.question_id,

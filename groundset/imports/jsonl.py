@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from groundset.corpus.rows import is_missing, jsonl_rows, metadata_of, optional, required, span_of
-from groundset.imports.base import Asked, ForeignSet, ImportFormat, Piece
+from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.files import listed, named
 from programs.errors import InputError
 from programs.types import Sample
@@ -32,8 +32,8 @@ def read_jsonl(paths: Sequence[Path]) -> ForeignSet:
     files = _files(paths)
     if not files:
         raise InputError(f"{named(paths)}: jsonl is one file or several that end with {_SUFFIX}")
-    pieces: dict[str, Piece] = {}
-    asked: list[Asked] = []
+    pieces: dict[str, ForeignChunk] = {}
+    asked: list[ForeignQuestion] = []
     counted: list[tuple[Path, int]] = []
     for file in files:
         before = len(asked)
@@ -44,7 +44,7 @@ def read_jsonl(paths: Sequence[Path]) -> ForeignSet:
     return ForeignSet(list(pieces.values()), kept, files[0], counted)
 
 
-def _known(piece: Piece, pieces: dict[str, Piece]) -> str:
+def _known(piece: ForeignChunk, pieces: dict[str, ForeignChunk]) -> str:
     """Return the id of a chunk, which is kept where it is met first."""
     same = pieces.setdefault(piece.chunk_id, piece)
     if same.text != piece.text:
@@ -52,7 +52,7 @@ def _known(piece: Piece, pieces: dict[str, Piece]) -> str:
     return piece.chunk_id
 
 
-def _contexts(where: str, fields: Mapping[str, Any]) -> list[Piece]:
+def _contexts(where: str, fields: Mapping[str, Any]) -> list[ForeignChunk]:
     found = fields.get("contexts")
     if found is None and fields.get("passage") is not None:
         found = [fields["passage"]]
@@ -65,7 +65,7 @@ def _contexts(where: str, fields: Mapping[str, Any]) -> list[Piece]:
     return [_piece(where, {"text": each} if isinstance(each, str) else each) for each in found]
 
 
-def _piece(where: str, context: Any) -> Piece:
+def _piece(where: str, context: Any) -> ForeignChunk:
     where = f"{where}, contexts"
     if not isinstance(context, dict):
         raise InputError(f"{where}: must be texts, or objects with `text`")
@@ -73,7 +73,7 @@ def _piece(where: str, context: Any) -> Piece:
     span, headings = span_of(where, context), context.get("headings") or ()
     if not all(isinstance(each, str) for each in headings):
         raise InputError(f"{where}: `headings` must be a list of texts")
-    return Piece(
+    return ForeignChunk(
         where=where,
         chunk_id=optional(where, context, "chunk_id") or _digest(text),
         text=text,
@@ -85,14 +85,14 @@ def _piece(where: str, context: Any) -> Piece:
     )
 
 
-def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Asked:
+def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> ForeignQuestion:
     question, answer = required(where, fields, "question"), optional(where, fields, "answer") or ""
     try:
         sample = Sample.model_validate({name: value for name, value in fields.items() if name in Sample.model_fields})
     except ValidationError:
         rest = {name: value for name, value in fields.items() if name not in _OWN and not is_missing(value)}
         told = metadata_of(where, {"metadata": rest})
-        return Asked(
+        return ForeignQuestion(
             where=where,
             question_id=optional(where, fields, "id") or _digest(question, answer, *ids),
             question=question,
@@ -103,7 +103,7 @@ def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Asked:
             split=optional(where, fields, "split"),
             metadata=metadata_of(where, fields) | ({"imported": told} if told else {}),
         )
-    return Asked(
+    return ForeignQuestion(
         where=where,
         question_id=sample.id,
         question=question,
@@ -118,7 +118,7 @@ def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Asked:
     )
 
 
-def _with_text(groups: Sequence[Sequence[str]], pieces: Mapping[str, Piece]) -> tuple[tuple[str, ...], ...]:
+def _with_text(groups: Sequence[Sequence[str]], pieces: Mapping[str, ForeignChunk]) -> tuple[tuple[str, ...], ...]:
     """Return groups without the chunks whose text no row holds."""
     return tuple(tuple(name for name in group if name in pieces) for group in groups)
 

@@ -156,7 +156,8 @@ def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, pr
     judged = _judged([samples[place] for place in unjudged], model, compiled, progress)
     for place, sample in zip(unjudged, judged, strict=True):
         samples[place] = sample
-    config = make_config({"chunks": found.corpus.absolute(), "embedder": embedder, "parser": _NO_PARSER["name"]})
+    # Nothing was kept or refused by its rank.
+    known = {"chunks": str(found.corpus.absolute()), "embedder": embedder, "parser": _NO_PARSER["name"], "max_rank": 0}
     return RunContent(
         samples=samples,
         vectors=vectors,
@@ -164,7 +165,7 @@ def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, pr
         chunk_vectors=chunk_vectors,
         documents=laid_out.documents,
         settings={
-            "configuration": config.told(),
+            "configuration": {**dict.fromkeys(make_config(known).told()), "documents": [], **known},
             "models": {
                 "lm": _UNKNOWN,
                 "embedder": {"name": embedder, "sha256": model.sha256},

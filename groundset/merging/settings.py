@@ -5,7 +5,6 @@ from typing import Any
 
 from groundset.runs.config import RunConfig, make_config
 
-_SEVERAL = "several"
 _CUTS = ("chunker", "chunk_size", "chunk_overlap", "merge", "min_length")
 
 
@@ -39,23 +38,25 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
 
 def _one(models: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return a model that all share, else one that stands for several."""
-    first = models[0]
-    if all(model == first for model in models):
-        return first
-    return {name: first[name] if all(m.get(name) == first[name] for m in models) else None for name in first} | {
-        "name": " and ".join(dict.fromkeys(str(model["name"]) for model in models))
-    }
+    shared = _shared(models)
+    return {**shared, "name": " and ".join(dict.fromkeys(model["name"] for model in models))}
+
+
+def _shared(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the first record with None wherever another one differs from it."""
+    first = records[0]
+    return {name: value if all(each.get(name) == value for each in records) else None for name, value in first.items()}
 
 
 def _configuration(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    first = told[0]
-    same = {name for name in first if all(each.get(name) == first[name] for each in told)}
-    if "recipe" not in same:
-        same &= set(RunConfig.model_fields)  # another recipe's options mean nothing without it
-    joined = {name: value if name in same else None for name, value in first.items()}
+    joined = _shared(told)
+    if any(each.get("recipe") != told[0].get("recipe") for each in told):
+        # Options of a recipe mean nothing without it.
+        joined |= dict.fromkeys(joined.keys() - RunConfig.model_fields.keys())
     cuts = {make_config(each).corpus_options() for each in told}
     own = list(dict.fromkeys(each["chunks"] for each in told if each.get("chunks")))
     documents = dict.fromkeys(path for each in told for path in each.get("documents") or ())
     # Own chunks of a second run are named among the documents, where they mean the same.
     joined |= {"documents": [*documents, *own[1:]], "chunks": own[0] if own else None}
+    joined["embedder"] = told[0]["embedder"]  # the same weights, whatever each run calls them
     return joined if len(cuts) == 1 else joined | dict.fromkeys(_CUTS)

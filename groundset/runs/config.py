@@ -110,13 +110,14 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
 
     Args:
         given: options by field name; those that are None were not given.
-        file: a TOML file of options, or the ``run.json`` of a former run.
+        file: a TOML file of options, or the ``run.json`` of a former run, where null stands for the default.
 
     Raises:
         InputError: an option is wrong; the message names it, and the file if it comes from there.
     """
     options = {name: value for name, value in given.items() if value is not None and value != ()}
-    told = {**({} if file is None else read_config_file(file)), **options}
+    in_file = {} if file is None else read_config_file(file)
+    told = {**{name: value for name, value in in_file.items() if value is not None}, **options}
     recipe = told.get("recipe", RunConfig.model_fields["recipe"].default)
     if recipe not in RECIPES:
         raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")

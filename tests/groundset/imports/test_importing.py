@@ -13,10 +13,12 @@ from scripted_run import Encoder
 from small_content import content
 
 import groundset
+from groundset.comparing.settings import own_setting
 from groundset.exports import EXPORTS
 from groundset.exports.writing import export_run, read_set, write_set
 from groundset.imports.importing import import_set
 from groundset.retrieval import embedder
+from groundset.runs.config import make_config
 from groundset.runs.derived import read_content, write_run
 from groundset.runs.progress import Progress
 from groundset.runs.ranks import with_ranks
@@ -385,3 +387,14 @@ def test_vectors_are_those_of_chunks_and_questions_in_order(tmp_path: Path) -> N
     encoder = Encoder("words")
     assert np.array_equal(after.chunk_vectors, encoder.encode([chunk.text for chunk in after.chunks]))
     assert np.array_equal(after.vectors, encoder.encode([sample.question for sample in after.samples]))
+
+
+def test_its_configuration_says_what_is_known_and_nothing_else(tmp_path: Path) -> None:
+    imported(write_tables(tmp_path / "foreign"), out=tmp_path / "run")
+    told = groundset.open_run(tmp_path / "run").record["configuration"]
+    corpus = str(tmp_path / "foreign" / "corpus.parquet")
+    known = {"documents": [], "chunks": corpus, "embedder": "words", "parser": "none", "max_rank": 0}
+    assert {name: value for name, value in told.items() if value is not None} == known
+    config = make_config({"out": None}, tmp_path / "run" / "run.json")
+    assert (config.chunks, config.recipe, config.options.max_rank) == (Path(corpus), "evolved", 0)
+    assert own_setting(make_config(told)).chunker == "own chunks"

@@ -240,6 +240,7 @@ def test_settings_say_what_the_runs_share() -> None:
     assert same["corpus"] == {**SETTINGS["corpus"], "files": 4, "documents": 3, "chunks": 5}
     mixed = joined(chunk_size=80, seed=1)["configuration"]
     assert (mixed["chunker"], mixed["chunk_size"], mixed["seed"], mixed["embedder"]) == (None, None, None, "words")
+    assert joined(embedder="/models/words")["configuration"]["embedder"] == "words"
     own = joined(chunks="/data/own.jsonl")["configuration"]
     assert own["chunks"] == "/data/own.jsonl"
     for configuration, chunker in ((same["configuration"], "recursive"), (mixed, "own chunks"), (own, "own chunks")):

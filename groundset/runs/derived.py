@@ -153,9 +153,7 @@ def _fill(store: RunStore, content: RunContent) -> None:
         "sample": {sample.id for sample in content.samples},
         "reject": {str(place) for place in range(1, len(content.rejects) + 1)},
     }
-    for review in content.reviews:
-        if review.item in items[review.kind]:
-            store.reviews.add(review)
+    store.reviews.add(*(review for review in content.reviews if review.item in items[review.kind]))
     store.begin_session()
 
 

@@ -1,6 +1,7 @@
 """Sets that were made elsewhere become runs, and go out again as they came."""
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -316,6 +317,19 @@ def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
     imported(folder, out=tmp_path / "open", unanswered=True)
     (sample,) = read_content(tmp_path / "open").samples
     assert (sample.answer, sample.split) == ("", None)
+
+
+def test_a_beir_folder_of_ours_comes_back(tmp_path: Path) -> None:
+    first = content()
+    pair = first.samples[1].model_copy(update={"retrieval_gt": (("ferry-0002", "ferry-0001"), ("clock-0001",))})
+    first = replace(first, samples=[first.samples[0], pair, *first.samples[2:]])
+    write_run(tmp_path / "run", first, first.made_by("sample"))
+    export_run(tmp_path / "run", "beir", tmp_path / "out")
+    imported(tmp_path / "out", out=tmp_path / "again")
+    after, kept = read_content(tmp_path / "again"), read_set(tmp_path / "run").samples
+    assert after.chunks == first.chunks
+    for name in ("id", "question", "answer", "evolution", "language", "split", "retrieval_gt"):
+        assert [getattr(sample, name) for sample in after.samples] == [getattr(sample, name) for sample in kept], name
 
 
 def test_samples_of_a_run_keep_all_that_they_were(tmp_path: Path) -> None:

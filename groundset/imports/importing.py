@@ -89,12 +89,11 @@ def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tupl
 
 
 def _format(files: Sequence[Path], name: str | None) -> ImportFormat:
+    if name is not None and name not in IMPORTS:
+        raise InputError(f"--format {name}: no such format; choose one of {', '.join(IMPORTS)}")
+    listed(files)  # a file that is not there is no matter of formats
     if name is not None:
-        if name not in IMPORTS:
-            raise InputError(f"--format {name}: no such format; choose one of {', '.join(IMPORTS)}")
-        listed(files)  # a wrong name is said before anything is looked for
         return IMPORTS[name]
-    listed(files)
     with suppress(OSError):
         knowing = [row for row in IMPORTS.values() if row.knows(files)]
         if len(knowing) == 1:

@@ -231,11 +231,8 @@ class ResultTable:
 
     def evolution_counts(self) -> dict[str, int]:
         """Return how many samples there are of each evolution, the most first."""
-        rows = self._database.execute(
-            "SELECT json_extract(record, '$.evolution') AS evolution, count(*) FROM samples GROUP BY evolution "
-            "ORDER BY count(*) DESC, evolution"
-        )
-        return dict(rows)
+        counts = Counter(sample.evolution for sample in self.samples())
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def kind_counts(self) -> dict[str, int]:
         """Return how many samples ask for each kind of thing, the most first; nothing for what was kept without one."""

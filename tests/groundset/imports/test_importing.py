@@ -174,8 +174,7 @@ def test_values_that_no_type_holds_are_json_texts(tmp_path: Path) -> None:
     found = read_set(tmp_path / "run")
     odd = ({"a": {}, "b": 1}, {"a": {"c": 1}, "b": "one"}, {"b": 2**70})
     chunks = [chunk.model_copy(update={"metadata": more}) for chunk, more in zip(found.chunks, odd, strict=True)]
-    changed = groundset.exports.base.EvaluationSet(found.samples, chunks, found.documents, found.made_at, found.vectors)
-    write_set(changed, [EXPORTS["autorag"]], tmp_path / "out")
+    write_set(replace(found, chunks=chunks), [EXPORTS["autorag"]], tmp_path / "out")
     corpus = pq.read_table(tmp_path / "out" / "corpus.parquet").to_pylist()
     assert [row["metadata"]["b"] for row in corpus] == ["1", '"one"', str(2**70)]
     assert [row["metadata"]["a"] for row in corpus] == [{"c": None}, {"c": 1}, None]

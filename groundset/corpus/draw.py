@@ -17,13 +17,13 @@ def draw_order(chunks: Iterable[Chunk], seed: int) -> list[Chunk]:
     for chunk in chunks:
         documents[chunk.doc_id].append(chunk)
     ranked = [
-        (round_, _shuffle(seed, doc_id), chunk)
+        (round_, by_chance(seed, doc_id), chunk)
         for doc_id, members in documents.items()
-        for round_, chunk in enumerate(sorted(members, key=lambda chunk: _shuffle(seed, chunk.chunk_id)))
+        for round_, chunk in enumerate(sorted(members, key=lambda chunk: by_chance(seed, chunk.chunk_id)))
     ]
     return [chunk for *_, chunk in sorted(ranked, key=lambda row: row[:2])]
 
 
-def _shuffle(seed: int, name: str) -> tuple[bytes, str]:
+def by_chance(seed: int, name: str) -> tuple[bytes, str]:
     """Rank a name as if by chance; a hash does so the same on every machine and Python."""
     return hashlib.sha256(f"{seed}\0{name}".encode()).digest(), name

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ Encode = Callable[[Sequence[str]], Vectors]
 
 SIMILARITY = 0.92  # set by hand, fitted to nothing
 
+_BLOCK = 1024  # questions that are compared with all others at a time
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
@@ -69,6 +70,21 @@ class Duplicates:
         """Remember the questions that an earlier process accepted."""
         for question, vector in known:
             self.add(question, vector)
+
+
+def repetitions(questions: Sequence[str], vectors: Vectors) -> Iterator[tuple[int, int]]:
+    """Yield the places of every two questions of which one repeats the other; see :class:`Duplicates`."""
+    same: dict[str, int] = {}
+    for place, question in enumerate(questions):
+        first = same.setdefault(normalise(question), place)
+        if first != place:
+            yield first, place
+    asked = [numbers(question) for question in questions]
+    for start in range(0, len(questions), _BLOCK):
+        similar = vectors[start : start + _BLOCK] @ vectors[start:].T
+        for first, second in np.argwhere(similar >= SIMILARITY).tolist():
+            if first < second and asked[start + first] == asked[start + second]:
+                yield start + first, start + second
 
 
 def normalise(question: str) -> str:

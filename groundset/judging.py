@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.options import for_python
@@ -10,7 +10,9 @@ from programs.errors import InputError
 from programs.text import plain
 
 if TYPE_CHECKING:
+    from groundset.compiled import Compiled
     from groundset.runs.preparation import Phases
+    from programs.critics import Critic
     from programs.deciding import Decision
 
 Kind = Literal["chunks", "questions"]
@@ -120,14 +122,21 @@ def text_of(row: Mapping[str, Any], field: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+class OpenCritic(NamedTuple):
+    """A critic by step, the compiled states in use, and the name of the language model if one decides."""
+
+    critics: Mapping[str, "Critic"]
+    compiled: "Compiled"
+    lm: str | None
+
+
 @contextmanager
-def open_judge(
-    kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str, tracking: str | None = None
-) -> Iterator[Decide]:
-    """Load what the critic needs and yield what judges a batch of rows."""
+def open_critic(
+    critic: str, lm: str | None, embedder: str, compiled: str, tracking: str | None = None
+) -> Iterator[OpenCritic]:
+    """Load what a critic needs; see :func:`judge`."""
     from groundset.compiled import Users, load_compiled
     from programs.critics import open_critics
-    from programs.judging import judge_chunks, judge_questions
     from programs.languages import LANGUAGES
     from programs.languages.table import Languages
 
@@ -143,7 +152,6 @@ def open_judge(
             encoder = load_embedder(embedder)
         named = (language_model.name, language_model.sha256) if language_model else (None, None)
         states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named), tracking)
-        step = "chunk" if kind == "chunks" else "judge"
         opened = open_critics(
             critic,
             languages=Languages(LANGUAGES),
@@ -151,13 +159,25 @@ def open_judge(
             language_model=language_model,
             heads=states.heads,
             blends=states.blends,
-        )[step]
-        state = states.predictors.get(step)
+        )
+        yield OpenCritic(opened, states, named[0])
+
+
+@contextmanager
+def open_judge(
+    kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str, tracking: str | None = None
+) -> Iterator[Decide]:
+    """Load what the critic needs and yield what judges a batch of rows."""
+    from programs.judging import judge_chunks, judge_questions
+
+    with open_critic(critic, lm, embedder, compiled, tracking) as opened:
+        step = "chunk" if kind == "chunks" else "judge"
+        deciding, state = opened.critics[step], opened.compiled.predictors.get(step)
         if kind == "chunks":
-            yield lambda rows: judge_chunks([row["text"] for row in rows], opened, state)
+            yield lambda rows: judge_chunks([row["text"] for row in rows], deciding, state)
         else:
             yield lambda rows: judge_questions(
-                [(row["question"], text_of(row, "passage")) for row in rows], opened, state
+                [(row["question"], text_of(row, "passage")) for row in rows], deciding, state
             )
 
 

@@ -1,0 +1,171 @@
+"""A set whose questions another critic has judged again."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from groundset.judging import OpenCritic, open_critic
+from groundset.runs.derived import RunContent, read_content, write_run
+from groundset.runs.folder import check_free
+from groundset.runs.progress import Progress, counted
+from programs.errors import InputError
+from programs.text import plain
+from programs.types import Reject, Sample, StepRecord
+
+if TYPE_CHECKING:
+    from programs.deciding import Decision
+
+_BATCH = 64
+_JUDGE = "judge"
+_PROMISES = ("expected_good", "interval")  # of questions that the critic has let pass
+
+
+def relabel_run(
+    run: Path,
+    out: Path,
+    *,
+    critic: str,
+    lm: str | None = None,
+    compiled: str = "shipped",
+    tracking: str | None = None,
+    keep: bool = False,
+    quiet: bool = False,
+) -> list[str]:
+    """Write a new run whose samples were judged again, without those that the critic refuses.
+
+    Of each sample, the probability and what the step ``judge`` said in its trail are new. How likely its answer is
+    supported, which the run noted, still limits the probability.
+
+    Args:
+        run: the folder of a run.
+        out: the new folder.
+        critic: who decides: head, lm or ensemble.
+        lm: the language model of the critics lm and ensemble.
+        compiled: compiled states: shipped, champion, none or a folder.
+        tracking: the MLflow store of champions.
+        keep: keep what the critic refuses, with its verdict.
+        quiet: show no progress.
+
+    Returns:
+        The lines that say what it is.
+
+    Raises:
+        InputError: nothing would be left, or a folder or an option is wrong.
+        ModelError: a model cannot be found or loaded.
+        RunError: the new run cannot be written.
+    """
+    check_free(out)
+    content = read_content(run)
+    embedder = content.settings["models"]["embedder"]["name"]
+    with (
+        open_critic(critic, lm, embedder, compiled, tracking) as opened,
+        Progress(quiet=quiet) as progress,
+        progress.phase("Judging", len(content.samples)) as advance,
+    ):
+        decisions = list(_decisions(content.samples, opened, advance))
+    judged = [_judged(sample, decision) for sample, decision in zip(content.samples, decisions, strict=True)]
+    refused = [_reject(sample, each) for sample, each in zip(judged, decisions, strict=True) if not each.good]
+    lines = [_verdicts(content.samples, decisions, critic), _probabilities(content.samples, judged)]
+    made = replace(
+        content, samples=judged, settings=_settings(content, critic, opened, promises=not (refused and keep))
+    )
+    if refused and not keep:
+        if len(refused) == len(judged):
+            raise InputError(
+                f"--critic {critic}: it refuses all {len(judged)} questions of {run}, and nothing would be left; "
+                "--keep keeps them, with its verdict"
+            )
+        made = made.only(place for place, decision in enumerate(decisions) if decision.good)
+        made = replace(made, rejects=[*content.rejects, *refused])
+    lineage = content.made_by("relabel", critic=critic, lm=opened.lm, compiled=_name(compiled), keep=keep)
+    return [*lines, *write_run(out, made, lineage)]
+
+
+def _decisions(samples: Sequence[Sample], opened: OpenCritic, advance: Any) -> Iterable["Decision"]:
+    from programs.judging import judge_questions
+
+    for start in range(0, len(samples), _BATCH):
+        batch = samples[start : start + _BATCH]
+        pairs = [(sample.question, "\n\n".join(plain(chunk.text) for chunk in sample.contexts)) for sample in batch]
+        yield from judge_questions(pairs, opened.critics[_JUDGE], opened.compiled.predictors.get(_JUDGE))
+        advance(len(batch))
+
+
+def _judged(sample: Sample, decision: "Decision") -> Sample:
+    """Return a sample with another probability, and another record of the judge in the place of the last one."""
+    probability = round(decision.probability, 4)
+    said = StepRecord(
+        step=_JUDGE,
+        output={"question": sample.question, **decision.as_output()},
+        probability=probability,
+        verdict="good" if decision.good else "bad",
+        reason=None if decision.good else f"not {decision.weakest}",
+    )
+    trail = list(sample.trail)
+    place = _place(sample)
+    if place is None:
+        trail.append(said)
+    else:
+        trail[place] = said.model_copy(update={"candidate": trail[place].candidate})
+    supported = [each.probability for each in trail if each.step == "grounding" and each.probability is not None]
+    return sample.model_copy(update={"probability": min([probability, *supported[-1:]]), "trail": tuple(trail)})
+
+
+def _place(sample: Sample) -> int | None:
+    """Return where the trail says what the judge said of the question as it is, None if it does not."""
+    places = [
+        place
+        for place, record in enumerate(sample.trail)
+        if record.step == _JUDGE and record.output.get("question", sample.question) == sample.question
+    ]
+    return places[-1] if places else None
+
+
+def _reject(sample: Sample, decision: "Decision") -> Reject:
+    return Reject(
+        step=_JUDGE,
+        reason=f"not {decision.weakest}",
+        chunk_id=sample.contexts[0].chunk_id,
+        probability=round(decision.probability, 4),
+        question=sample.question,
+    )
+
+
+def _settings(content: RunContent, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
+    """Return the settings of a run with this critic in the place of its own; the other steps stay as they were.
+
+    ``promises`` says whether what its threshold promises holds: it does not where refused questions are kept.
+    """
+    own, promised = content.settings, opened.compiled.record()
+    named = {"name": critic, "compiled": opened.compiled.fitted, **({"lm": opened.lm} if opened.lm else {})}
+    others = {step: told for step, told in own["compiled"].items() if step != _JUDGE}
+    judge = {_JUDGE: promised[_JUDGE]} if _JUDGE in promised else {}
+    if judge and not promises:
+        judge[_JUDGE] = {name: value for name, value in judge[_JUDGE].items() if name not in _PROMISES}
+    return {**own, "models": {**own["models"], "critic": named}, "compiled": {**others, **judge}}
+
+
+def _verdicts(samples: Sequence[Sample], decisions: Sequence["Decision"], critic: str) -> str:
+    places = [(sample, _place(sample)) for sample in samples]
+    before = Counter(sample.trail[place].verdict if place is not None else None for sample, place in places)
+    good = sum(decision.good for decision in decisions)
+    reasons = Counter(f"not {decision.weakest}" for decision in decisions if not decision.good)
+    why = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
+    unknown = f", {before[None]} not judged" if before[None] else ""
+    return (
+        f"Judged {counted(len(samples), 'question')} again by {critic}: {good} good, {len(samples) - good} bad{why}. "
+        f"Before: {before['good']} good, {before['bad']} bad{unknown}."
+    )
+
+
+def _probabilities(before: Sequence[Sample], after: Sequence[Sample]) -> str:
+    was, now = (median(sample.probability for sample in samples) for samples in (before, after))
+    return f"The median score was {was:.2f} and is {now:.2f}."
+
+
+def _name(compiled: str) -> str:
+    """Return what names compiled states, without the path of a folder."""
+    return Path(compiled).name

@@ -1,7 +1,7 @@
 """A run as it is read from its folder: what :func:`groundset.generate` and :func:`groundset.open_run` return."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -166,6 +166,96 @@ class Run(Sequence[Sample]):
         (file,) = paths_of("out", default_out(self.folder) if out is None else out)
         write_report(self.folder, file)
         return file
+
+    @for_python
+    def sample(self, size: int, *, out: str | Path, by: str | None = None, seed: int = 0) -> "Run":
+        """Draw some samples into a new run, from as many documents as possible, and return it.
+
+        With ``by`` (evolution, kind, document or language), each of these gives one sample first, and of the rest its
+        share. The same call draws the same samples.
+
+        Raises:
+            InputError: there are fewer samples, or an option or the folder is wrong.
+        """
+        from groundset.curating.draw import sample_run
+
+        (folder,) = paths_of("out", out)
+        sample_run(self.folder, size, folder, by=by, seed=seed)
+        return open_run(folder)
+
+    @for_python
+    def split(self, splits: str | Mapping[str, float], *, out: str | Path, seed: int = 0) -> "Run":
+        """Put every sample into a split in a new run, so that nothing leaks between splits, and return it.
+
+        ``splits`` are shares that add up to 1: a mapping, or a text such as ``train=0.8,test=0.2``.
+
+        Raises:
+            InputError: too much hangs together, or an option or the folder is wrong.
+        """
+        from groundset.curating.splits import split_run
+
+        (folder,) = paths_of("out", out)
+        split_run(self.folder, splits, folder, seed=seed)
+        return open_run(folder)
+
+    @for_python
+    def drop(self, where: str, *, out: str | Path) -> "Run":
+        """Drop the samples that a condition holds for, such as ``kind == "time" and rank > 1``, and return the new run.
+
+        Raises:
+            InputError: nothing would be left, or the condition or the folder is wrong.
+        """
+        from groundset.curating.drop import drop_run
+
+        (folder,) = paths_of("out", out)
+        drop_run(self.folder, where, folder)
+        return open_run(folder)
+
+    @for_python
+    def relabel(
+        self,
+        critic: str,
+        *,
+        out: str | Path,
+        lm: str | None = None,
+        compiled: str | Path = "shipped",
+        tracking: str | Path | None = None,
+        keep: bool = False,
+        quiet: bool = False,
+    ) -> "Run":
+        """Let another critic (head, lm or ensemble) judge the questions again, and return the new run.
+
+        What it refuses becomes a reject, unless ``keep`` says otherwise. The other options are those of
+        :func:`groundset.judge`.
+
+        Raises:
+            InputError: nothing would be left, or an option or the folder is wrong.
+            ModelError: a model cannot be found or loaded.
+        """
+        from groundset.curating.relabel import relabel_run
+
+        (folder,) = paths_of("out", out)
+        store = None if tracking is None else str(tracking)
+        relabel_run(
+            self.folder, folder, critic=critic, lm=lm, compiled=str(compiled), tracking=store, keep=keep, quiet=quiet
+        )
+        return open_run(folder)
+
+    @for_python
+    def update(self, docs: str | Path | Iterable[str | Path], *, out: str | Path, quiet: bool = False) -> "Run":
+        """Keep the samples that still rest on documents which have changed, and return the new run.
+
+        ``docs`` are all documents of today. What has nothing to rest on any more is a reject of the step ``update``.
+
+        Raises:
+            InputError: nothing would be left, or a document or the folder is wrong.
+            ModelError: the embedder cannot be loaded.
+        """
+        from groundset.curating.update import update_run
+
+        (folder,) = paths_of("out", out)
+        update_run(self.folder, paths_of("documents", docs), folder, quiet=quiet)
+        return open_run(folder)
 
     def open_in_browser(self) -> Path:
         """Show the samples as a page in a browser on this machine, and return the file of the page."""

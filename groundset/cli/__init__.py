@@ -51,6 +51,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     from groundset.cli.chunk import chunk
     from groundset.cli.compare import compare
     from groundset.cli.compile import compile_steps
+    from groundset.cli.drop import drop
     from groundset.cli.experiments import experiments, promote
     from groundset.cli.export import export
     from groundset.cli.generate import generate
@@ -59,11 +60,15 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     from groundset.cli.merge import merge
     from groundset.cli.push import push
     from groundset.cli.recipe_options import with_recipe_options
+    from groundset.cli.relabel import relabel
     from groundset.cli.report import report
     from groundset.cli.review import review
     from groundset.cli.roundtrip import roundtrip
+    from groundset.cli.sample import sample
     from groundset.cli.show import show
+    from groundset.cli.split import split
     from groundset.cli.ui import ui
+    from groundset.cli.update import update
 
     app = typer.Typer(
         name=_PROGRAM,
@@ -80,7 +85,8 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     for command in (chunk, judge, show, review, export, push, roundtrip, report, compare):
         app.command()(command)
     app.command("import")(import_files)
-    app.command()(merge)
+    for remade in (merge, sample, split, drop, relabel, update):
+        app.command()(remade)
     app.command("compile")(compile_steps)
     app.command()(experiments)
     app.command()(promote)

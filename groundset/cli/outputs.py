@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -11,6 +12,11 @@ from groundset.printing import say
 from programs.errors import InputError
 
 SUFFIX = ".jsonl"
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+NewRunOption = Annotated[
+    Path, typer.Option("--out", metavar="RUN", help="The folder of the new run.", show_default=False)
+]
 
 
 def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:

@@ -11,6 +11,7 @@ import scripted_run
 
 import groundset
 from groundset import page
+from groundset.retrieval import embedder
 from groundset.runs.record import write_files
 from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
@@ -132,3 +133,31 @@ def test_a_run_is_exported_as_the_command_does_it(tmp_path: Path) -> None:
     told = groundset.open_run(tmp_path / "run").export("autorag", str(tmp_path / "out"))
     assert told == (2, 20)
     assert len(pd.read_parquet(tmp_path / "out" / "qa.parquet")) == 2
+
+
+def test_runs_are_made_of_a_run_as_by_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedder, "load_embedder", scripted_run.Encoder)
+    docs = scripted_run.write_documents(tmp_path / "docs")
+    scripted_run.generate(docs, tmp_path / "run", size=6, parser="none")
+    run = groundset.open_run(tmp_path / "run")
+    some = run.sample(2, out=tmp_path / "some", by="document", seed=1)
+    assert (some.folder, len(some)) == (tmp_path / "some", 2)
+    assert all(sample in run.samples for sample in some)
+    parts = run.split({"train": 0.5, "test": 0.5}, out=str(tmp_path / "parts"))
+    assert {sample.split for sample in parts} == {"train", "test"}
+    first = run[0].id
+    rest = run.drop(f'id == "{first}"', out=tmp_path / "rest")
+    assert [sample.id for sample in rest] == [sample.id for sample in run[1:]]
+    assert rest.rejects[-1].step == "drop"
+    judged = run.relabel("head", out=tmp_path / "judged", compiled="none", keep=True, quiet=True)
+    assert len(judged) == 6
+    assert judged.record["models"]["critic"]["name"] == "head"
+    now = run.update(docs, out=tmp_path / "now", quiet=True)
+    assert now.samples == run.samples
+    for made, command in ((some, "sample"), (parts, "split"), (rest, "drop"), (judged, "relabel"), (now, "update")):
+        assert made.record["lineage"]["command"] == command
+        assert f"`groundset {command} run" in made.summary
+    with pytest.raises(groundset.InputError, match=r"^by age: choose one of"):
+        run.sample(1, out=tmp_path / "more", by="age")
+    with pytest.raises(groundset.InputError, match=r"^out .*: holds a run already"):
+        run.drop("split", out=tmp_path / "rest")

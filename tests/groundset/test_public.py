@@ -19,7 +19,8 @@ def test_exported_members() -> None:
         "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError",
         "PromiseError",
         "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",
-        "TrackingError", "UnknownModelError", "UnreachableModelError", "__version__", "chunk", "compare", "generate", "import_files", "judge", "merge", "open_run",
+        "TrackingError", "UnknownModelError", "UnreachableModelError", "__version__", "chunk", "compare", "generate",
+        "import_files", "judge", "merge", "open_run",
     ]  # fmt: skip
     assert groundset.__all__ == expected == sorted(expected)
     for name in expected:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.corpus.documents import document_id
-from groundset.corpus.rows import jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
 from groundset.corpus.text import name_title
+from groundset.rows import jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
 from programs.errors import InputError
 from programs.types import Chunk, Document
 

@@ -5,7 +5,7 @@ from collections.abc import Container, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from groundset.corpus.rows import is_missing
+from groundset.rows import is_missing
 from programs.types import Chunk
 
 _OWN = frozenset(("start_end_idx", "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from groundset.corpus.rows import is_missing, metadata_of, optional, parquet_rows, required, span_of
 from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.files import listed, named
+from groundset.rows import is_missing, metadata_of, optional, parquet_rows, required, span_of
 from programs.errors import InputError
 
 _SUFFIX = ".parquet"

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from groundset.corpus.rows import jsonl_rows, metadata_of, optional, required, span_of
 from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.files import listed, named
+from groundset.rows import jsonl_rows, metadata_of, optional, required, span_of
 from programs.errors import InputError
 
 _CORPUS, _QUERIES, _QRELS = "corpus.jsonl", "queries.jsonl", "qrels"

@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from groundset.corpus.rows import is_missing, jsonl_rows, metadata_of, optional, required, span_of
 from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.files import listed, named
+from groundset.rows import is_missing, jsonl_rows, metadata_of, optional, required, span_of
 from programs.errors import InputError
 from programs.types import Sample
 

@@ -83,16 +83,24 @@ def bootstrap(
 
 
 def paired_gain(
-    measure: Measure, good: Flags, before: Scores, after: Scores, *, draws: int = 1000, seed: int = 0
+    measure: Measure,
+    good: Flags,
+    before: Scores,
+    after: Scores,
+    units: Sequence[str] | None = None,
+    *,
+    draws: int = 1000,
+    seed: int = 0,
 ) -> Interval:
     """Return by how much ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
 
     Both are measured on the same draws, so what makes rows easy or hard cancels out. Here the value may lie
-    between -1 and 1.
+    between -1 and 1. ``units``: see :func:`bootstrap`.
     """
     flags = np.asarray(good, dtype=bool)
     old, new = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
-    found = [measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]) for rows in _draws(flags, draws, seed)]
+    drawn = _draws(flags, draws, seed) if units is None else _document_draws(flags, units, draws, seed)
+    found = [measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]) for rows in drawn]
     low, high = np.quantile(found, [0.025, 0.975])
     return Interval(measure(flags, new) - measure(flags, old), float(low), float(high))
 

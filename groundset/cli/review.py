@@ -39,12 +39,21 @@ def review(
         int, typer.Option(min=0, max=65535, metavar="PORT", help="Where the page is served; 0 is any free one.")
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    report: Annotated[bool, typer.Option("--report", help="Print what share readers signed instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --report: print one JSON document.")] = False,
 ) -> None:
     """Read and label the samples of runs on a page in a browser.
 
     Every verdict is kept in RUN at once. The page is served on this machine alone, at an address with a token that is
     new at every start, until Ctrl-C. A run that is still being made can be read too.
     """
+    if report:
+        from groundset.cli.review_report import print_report
+
+        print_report(runs, as_json=as_json)
+        return
+    if as_json:
+        raise InputError("--json is about the report; add --report")
     steps = [name.strip() for each in step or () for name in each.split(",") if name.strip()]
     if steps and not rejects:
         raise InputError("--step is about rejects; add --rejects")

@@ -1,5 +1,6 @@
 """How far a reader is, what share is signed, and how readers agree."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from groundset.comparing.figures import Figure
@@ -64,11 +65,15 @@ def agreements(desk: Desk) -> list[Agreement]:
     return [_agreement(name, found) for name, found in sorted(pairs.items())]
 
 
-def _agreement(reader: str, pairs: list[tuple[str, str]]) -> Agreement:
-    own, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
-    kappa = None
-    if len(set(own)) > 1 and len(set(theirs)) > 1:
-        from sklearn.metrics import cohen_kappa_score
+def kappa_of(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Return Cohen's kappa of what two readers said of the same; None where one says the same of everything."""
+    one, other = zip(*pairs, strict=True)
+    if len(set(one)) == 1 or len(set(other)) == 1:
+        return None
+    from sklearn.metrics import cohen_kappa_score
 
-        kappa = float(cohen_kappa_score(own, theirs))
-    return Agreement(reader, len(pairs), sum(one == other for one, other in pairs), kappa)
+    return float(cohen_kappa_score(one, other))
+
+
+def _agreement(reader: str, pairs: list[tuple[str, str]]) -> Agreement:
+    return Agreement(reader, len(pairs), sum(one == other for one, other in pairs), kappa_of(pairs))

@@ -1,4 +1,4 @@
-"""`groundset labels`: are files of labels and gold rows right, and what do they hold?"""
+"""`groundset labels`: are files of labels and gold rows right, what do they hold, and what did readers say?"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from groundset.cli.outputs import check_out, name_of, tell
 from groundset.cli.tables import print_json, print_line, print_table
 from groundset.printing import say
 from optimizers.gold import check, read_annotated
@@ -14,7 +15,7 @@ from optimizers.gold_rows import GoldRow
 from optimizers.labels import Label, QuestionLabel
 from programs.errors import InputError
 
-app = typer.Typer(name="labels", help="Check and count labels and gold rows.", no_args_is_help=True)
+app = typer.Typer(name="labels", help="Check, count and make labels.", no_args_is_help=True)
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE", help="Files of labels or gold rows in JSONL.", show_default=False)
@@ -37,6 +38,49 @@ def check_files(files: Files) -> None:
     if problems:
         raise InputError(f"{len(problems)} problems in {len(files)} files; mend the rows named above.")
     say(f"{len(read_annotated(files))} rows in {len(files)} files: nothing wrong.")
+
+
+@app.command("from")
+def from_runs(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="The folders of runs that were read.", show_default=False)
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="FILE.jsonl", help="Where the labels go; - is standard output.", show_default=False),
+    ],
+) -> None:
+    """Make labels of what people read: rows for `groundset compile --labels`.
+
+    What a reader signed is good, in the words in which it was signed; what was refused is bad, for the reason that was
+    given. Samples and rejects count alike. Left out is what readers disagree on, what was refused without a reason and
+    what ships as a label already. All rows of a document are in one split, which its name decides.
+    """
+    from groundset.compiling.own_labels import labels_from
+    from groundset.files import write_rows
+
+    check_out(out)
+    labels, left_out = labels_from(runs)
+    told = ", ".join(f"{count} {why}" for why, count in left_out.most_common())
+    if not labels:
+        named = ", ".join(map(str, runs))
+        raise InputError(
+            f"nothing that was read in {named} becomes a label ({told})"
+            if left_out
+            else f"nothing was read yet in {named}; `groundset review` shows it and keeps what you say"
+        )
+    write_rows(out, (label.model_dump(exclude_none=True, exclude={"chunk"}) for label in labels))
+    good, splits = sum(label.good for label in labels), Counter(label.split for label in labels)
+    documents = len({label.document for label in labels})
+    tell(
+        f"{len(labels)} labels of {documents} documents: {good} good, {len(labels) - good} bad; "
+        f"{', '.join(f'{splits[split]} {split}' for split in _SPLITS)}. Labels: {name_of(out)}.",
+        out,
+    )
+    if left_out:
+        tell(f"Left out: {told}.", out)
+    if not splits["train"]:
+        tell("None is in the split train, so nothing is learned from them: read samples of more documents.", out)
 
 
 @app.command("stats")

@@ -2,6 +2,8 @@
 
 import json
 
+from read_run import make_run, say
+
 from groundset.data_files import data_path
 
 ROW = {
@@ -124,3 +126,50 @@ def test_sixty_columns_are_enough(run_narrow):
     assert "reason             train  dev  test  all" in lines
     assert lines[-2].endswith("for good or")
     assert lines[-1].startswith("bad, ")
+
+
+def test_what_readers_said_becomes_a_file_that_is_right(run, tmp_path):
+    folder, out = make_run(tmp_path / "run"), tmp_path / "mine.jsonl"
+    say(folder, "q-ferry", "good")
+    say(folder, "q-mill", "bad", "vague")
+    say(folder, "1", "bad", "citation")
+    say(folder, "2", "bad")
+    ran = run("labels", "from", folder, "--out", out)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out == (
+        f"3 labels of 3 documents: 1 good, 2 bad; 1 train, 2 dev, 0 test. Labels: {out}.\n"
+        "Left out: 1 refused without a reason.\n"
+    )
+    shipped = sorted(data_path("labels").glob("*s.jsonl"))
+    assert run("labels", "check", *shipped, out).status == 0
+    assert [json.loads(line)["reason"] for line in out.read_text(encoding="utf-8").splitlines()] == [
+        "ok",
+        "vague",
+        "citation",
+    ]
+    ran = run("labels", "from", folder, "--out", "-")
+    assert ran.out == out.read_text(encoding="utf-8")
+    assert ran.err.startswith("3 labels of 3 documents")
+
+
+def test_labels_that_nothing_can_be_learned_from_are_told(run, tmp_path):
+    folder = make_run(tmp_path / "run")
+    say(folder, "q-ferry", "good")
+    ran = run("labels", "from", folder, "--out", tmp_path / "mine.jsonl")
+    assert ran.out.endswith(
+        "None is in the split train, so nothing is learned from them: read samples of more documents.\n"
+    )
+
+
+def test_no_labels_are_no_file(run, tmp_path):
+    folder, out = make_run(tmp_path / "run"), tmp_path / "mine.jsonl"
+    ran = run("labels", "from", folder, "--out", out)
+    assert (ran.status, ran.out) == (2, "")
+    assert "nothing was read yet in" in ran.err
+    say(folder, "q-mill", "bad")
+    ran = run("labels", "from", folder, "--out", out)
+    assert (ran.status, "becomes a label (1 refused without a reason)" in ran.err) == (2, True)
+    assert run("labels", "from", tmp_path, "--out", out).status == 2
+    say(folder, "q-ferry", "good")
+    assert run("labels", "from", folder, "--out", tmp_path / "mine.csv").status == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]

@@ -23,6 +23,8 @@ from groundset.reviewing.desk import Desk
 from groundset.reviewing.serving import serving as serve_review
 from groundset.runs import generation
 from groundset.runs.models import Openers
+from groundset.runs.reviews import Review
+from groundset.runs.store import RunStore
 
 HEAD = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))
 SMALL = ("--size", 3, "--chunk-size", 300, "--min-length", 50, "--parser", "none")
@@ -125,6 +127,11 @@ def test_every_command_asks_only_the_server_that_was_named(
     check("promote", told.splitlines()[1].split()[-1], status=2)
     check("labels", "check", data_path("labels", "chunks.jsonl"))
     check("labels", "stats", data_path("labels", "chunks.jsonl"))
+    with RunStore.review(Path("run")) as store:
+        [first, *_] = store.results.samples()
+        store.reviews.add(Review(item=first.id, verdict="good"))
+    check("labels", "from", "run", "--out", "mine.jsonl")
+    check("review", "run", "--report")
     check("models", "list")
     for name, value in {
         "INDEX_URL": "https://index.example/simple",

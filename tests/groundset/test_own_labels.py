@@ -1,0 +1,152 @@
+"""What readers say becomes labels: of which texts, in which split, and what is left out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from read_run import SAMPLES, TEXTS, make_run, sample, say
+
+from groundset.compiling import own_labels
+from groundset.compiling.own_labels import labels_from
+from optimizers.labels import ChunkLabel, Label, QuestionLabel, split_of
+
+FERRY, MILL = "The ferry leaves Tollvik at nine and comes back at noon.", TEXTS["mill"]
+
+
+@pytest.fixture(autouse=True)
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """No labels ship, until a test calls this with some."""
+    file = tmp_path / "shipped.jsonl"
+
+    def ship(*rows: dict[str, Any]) -> None:
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    ship({"id": "c", "document": "d", "split": "dev", "text": "Another text.", "label": "good", "reason": "ok"})
+    monkeypatch.setattr(own_labels, "label_files", lambda own: [file, *own])
+    return ship
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_run(tmp_path / "run")
+
+
+def told(labels: list[Label]) -> list[tuple[str, str]]:
+    return [(getattr(label, "question", ""), label.reason) for label in labels]
+
+
+def test_a_signed_sample_is_a_good_label_with_its_answer(folder: Path) -> None:
+    say(folder, "q-ferry", "good")
+    [label], left_out = labels_from([folder])
+    assert isinstance(label, QuestionLabel)
+    assert (label.question, label.passage, label.good) == (SAMPLES[0].question, FERRY, True), "without markup"
+    assert label.answer is not None
+    assert (label.answer.text, label.answer.label) == ("at nine", "correct")
+    assert (label.document, label.topic, label.origin, label.language) == ("ferry", "Ferry", "smollm2-135m", "en")
+    assert label.split == split_of("ferry")
+    assert label.explanation == "Sample q-ferry of the run run."
+    assert not left_out
+
+
+def test_a_mended_question_is_good_and_its_old_wording_bad_only_for_a_reason(folder: Path) -> None:
+    mended = "At what hour does the ferry leave Tollvik?"
+    say(folder, "q-ferry", "good", question=mended, answer="nine")
+    [label], _ = labels_from([folder])
+    assert isinstance(label, QuestionLabel)
+    assert label.answer is not None
+    assert (label.question, label.origin, label.answer.text) == (mended, "written", "nine")
+    say(folder, "q-ferry", "good", "vague", question=mended)
+    assert told(labels_from([folder]).labels) == [(mended, "ok"), (SAMPLES[0].question, "vague")]
+    say(folder, "q-ferry", "good", "incomplete", answer="at nine sharp")
+    assert told(labels_from([folder]).labels) == [(SAMPLES[0].question, "ok")], "only the answer was mended"
+
+
+def test_a_question_whose_answer_alone_was_refused_is_good(folder: Path) -> None:
+    say(folder, "q-mill", "bad", "unsupported")
+    [label], _ = labels_from([folder])
+    assert isinstance(label, QuestionLabel)
+    assert label.answer is not None
+    assert (label.good, label.answer.text, label.answer.label) == (True, "1712", "unsupported")
+
+
+def test_rejects_are_labels_too_and_their_answers_count_for_nothing(folder: Path, shipped: Any) -> None:
+    row = {"text": "A text.", "label": "good", "reason": "ok", "split": "train"}
+    shipped({**row, "id": "a", "document": "mill"}, {**row, "id": "b", "document": "ferry"})
+    say(folder, "1", "bad", "citation")
+    say(folder, "2", "bad", "context_reference")
+    say(folder, "3", "good")
+    say(folder, "3", "good", reader="bob")
+    passage, vague, both = labels_from([folder]).labels
+    assert isinstance(passage, ChunkLabel)
+    assert (passage.text, passage.reason, passage.document) == (TEXTS["list"], "citation", "list")
+    assert isinstance(vague, QuestionLabel)
+    assert (vague.question, vague.passage, vague.reason) == ("Who built it?", MILL, "context_reference")
+    assert isinstance(both, QuestionLabel)
+    assert (both.passage, both.good, both.answer) == (f"{MILL}\n\n{FERRY}", True, None), "all chunks of its attempt"
+
+
+def test_what_readers_disagree_on_and_refuse_without_a_reason_is_left_out_and_counted(folder: Path) -> None:
+    say(folder, "q-ferry", "good", reader="ann")
+    say(folder, "q-ferry", "bad", "vague", reader="bob")
+    say(folder, "q-mill", "bad", reader="ann")
+    say(folder, "q-mill", "bad", "too_thin", reader="bob")
+    say(folder, "q-lost", "good")
+    say(folder, "2", "good")
+    say(folder, "2", None)
+    labels, left_out = labels_from([folder])
+    assert labels == []
+    assert left_out == {
+        "on which readers disagree": 1,
+        "refused without a reason": 1,
+        "no longer in the run": 1,
+        "with a reason or a text that labels do not take": 1,
+    }
+    say(folder, "q-ferry", "good", reader="bob")
+    assert told(labels_from([folder]).labels) == [(SAMPLES[0].question, "ok")], "what was said last"
+
+
+def test_readers_who_agree_on_the_question_and_not_on_the_answer_leave_the_answer_out(folder: Path) -> None:
+    say(folder, "q-ferry", "good", reader="ann")
+    say(folder, "q-ferry", "bad", "incomplete", reader="bob")
+    [label], _ = labels_from([folder])
+    assert isinstance(label, QuestionLabel)
+    assert (label.good, label.answer) == (True, None)
+
+
+def test_one_question_of_two_runs_is_one_label_and_those_that_ship_are_none(
+    folder: Path, tmp_path: Path, shipped: Any
+) -> None:
+    again = make_run(tmp_path / "again")
+    for run in (folder, again):
+        say(run, "q-ferry", "good")
+    assert len(labels_from([folder, again]).labels) == 1
+    say(again, "q-ferry", "bad", "vague")
+    assert labels_from([folder, again]) == ([], {"on which readers disagree": 1})
+    row = {"id": "a", "document": "mill", "split": "test", "passage": MILL, "label": "good", "reason": "ok"}
+    shipped({**row, "question": "Who was  Maria Kolb?"}, {**row, "id": "b", "question": "who built it?"})
+    say(folder, "q-ferry", None)
+    say(folder, "q-mill", "good")
+    say(folder, "2", "good")
+    [label], left_out = labels_from([folder])
+    assert (label.document, label.split) == ("mill", "test"), "the split of its document, not of its name"
+    assert left_out == {"among the labels that ship": 1}
+
+
+def test_a_question_about_documents_of_two_splits_is_left_out(tmp_path: Path, shipped: Any) -> None:
+    row = {"id": "a", "text": "A text.", "label": "good", "reason": "ok"}
+    both = sample("q-both", "Which is older, the mill of Orsle or the ferry of Tollvik?", "the mill", "mill", "ferry")
+    folder = make_run(tmp_path / "run", [both])
+    say(folder, "q-both", "good")
+    for split, found in (("test", 0), ("dev", 1)):
+        shipped({**row, "document": "mill", "split": "dev"}, {**row, "id": "b", "document": "ferry", "split": split})
+        labels, left_out = labels_from([folder])
+        assert (len(labels), left_out) == (found, {} if found else {"about documents of two splits": 1})
+
+
+def test_a_run_that_no_model_made_has_labels_too(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", models=None)
+    say(folder, "q-ferry", "good")
+    [label], _ = labels_from([folder])
+    assert isinstance(label, QuestionLabel)
+    assert label.origin == "unknown"

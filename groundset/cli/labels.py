@@ -12,15 +12,14 @@ from groundset.cli.tables import print_json, print_line, print_table
 from groundset.printing import say
 from optimizers.gold import check, read_annotated
 from optimizers.gold_rows import GoldRow
-from optimizers.labels import Label, QuestionLabel
+from optimizers.labels import SPLITS, Label, QuestionLabel
 from programs.errors import InputError
 
-app = typer.Typer(name="labels", help="Check, count and make labels.", no_args_is_help=True)
+app = typer.Typer(name="labels", help="Check and count labels and gold rows; make labels.", no_args_is_help=True)
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE", help="Files of labels or gold rows in JSONL.", show_default=False)
 ]
-_SPLITS = ("train", "dev", "test")
 _SHOWN = 50
 _Row = TypeVar("_Row", bound=Label | GoldRow)
 
@@ -50,16 +49,18 @@ def from_runs(
         typer.Option(metavar="FILE.jsonl", help="Where the labels go; - is standard output.", show_default=False),
     ],
 ) -> None:
-    """Make labels of what people read: rows for `groundset compile --labels`.
+    """Make labels of what people read.
 
-    What a reader signed is good, in the words in which it was signed; what was refused is bad, for the reason that was
-    given. Samples and rejects count alike. Left out is what readers disagree on, what was refused without a reason and
-    what ships as a label already. All rows of a document are in one split, which its name decides.
+    They are rows for `groundset compile --labels`. What a reader signed is good, in the words in which it was signed;
+    what was refused is bad, for the reason that was given. Samples and rejects count alike. Left out is what readers
+    disagree on, what was refused without a reason and what ships as a label already. All rows of a document are in one
+    split, which its name decides.
     """
     from groundset.compiling.own_labels import labels_from
     from groundset.files import write_rows
+    from groundset.runs.record import run_files
 
-    check_out(out)
+    check_out(out, (file for run in runs for file in run_files(run)))
     labels, left_out = labels_from(runs)
     told = ", ".join(f"{count} {why}" for why, count in left_out.most_common())
     if not labels:
@@ -74,7 +75,7 @@ def from_runs(
     documents = len({label.document for label in labels})
     tell(
         f"{len(labels)} labels of {documents} documents: {good} good, {len(labels) - good} bad; "
-        f"{', '.join(f'{splits[split]} {split}' for split in _SPLITS)}. Labels: {name_of(out)}.",
+        f"{', '.join(f'{splits[split]} {split}' for split in SPLITS)}. Labels: {name_of(out)}.",
         out,
     )
     if left_out:
@@ -145,7 +146,7 @@ def _counts(rows: Sequence[_Row], value: Callable[[_Row], str]) -> dict[str, dic
     found = Counter((value(row), str(row.split)) for row in rows)
     totals = Counter(value(row) for row in rows)
     return {
-        name: {**{split: found[name, split] for split in _SPLITS}, "all": total} for name, total in totals.most_common()
+        name: {**{split: found[name, split] for split in SPLITS}, "all": total} for name, total in totals.most_common()
     }
 
 
@@ -191,4 +192,4 @@ def _print_labels(counts: dict[str, Any]) -> None:
 
 def _print_counts(heading: str, counts: dict[str, dict[str, int]]) -> None:
     say()
-    print_table((heading, *_SPLITS, "all"), [(name, *map(str, of.values())) for name, of in counts.items()])
+    print_table((heading, *SPLITS, "all"), [(name, *map(str, of.values())) for name, of in counts.items()])

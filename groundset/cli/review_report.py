@@ -6,7 +6,7 @@ from typing import Any
 
 from groundset.cli.tables import print_json, print_line, print_table
 from groundset.printing import say
-from groundset.reviewing.shares import TwoReaders, Shares, Tally, shares_of
+from groundset.reviewing.shares import Shares, Tally, TwoReaders, shares_of
 from groundset.runs.progress import counted
 
 _SHOWN = 20  # values of a group; --json tells all
@@ -39,10 +39,10 @@ def _print_samples(shares: Shares) -> None:
         print_line(f"No sample was read yet, of {shares.unread}.")
         return
     mended = f", {shares.mended} of them mended" if shares.mended else ""
-    disputed = f" Readers disagree on {shares.disputed}." if shares.disputed else ""
-    print_line(
-        f"Of {counted(read, 'sample')} read, {_told(shares.samples)} signed{mended}.{disputed} Not read: {shares.unread}."
-    )
+    told = [f"Of {counted(read, 'sample')} read, {_told(shares.samples)} signed{mended}."]
+    if shares.disputed:
+        told.append(f"Readers disagree on {shares.disputed}.")
+    print_line(" ".join([*told, f"Not read: {shares.unread}."]))
     for name, tallies in shares.groups.items():
         if len(tallies) > 1 or name == "reader":  # one value alone would repeat the line above
             _print_tallies(name, tallies, "signed")

@@ -1,11 +1,10 @@
 """What reading came to: the shares of samples that readers signed, of rejects that are good, and how readers agree."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from groundset.comparing.figures import Figure
 from groundset.reviewing.progress import kappa_of, share_of

@@ -172,4 +172,7 @@ def test_no_labels_are_no_file(run, tmp_path):
     assert run("labels", "from", tmp_path, "--out", out).status == 2
     say(folder, "q-ferry", "good")
     assert run("labels", "from", folder, "--out", tmp_path / "mine.csv").status == 2
+    (folder / "samples.jsonl").touch()
+    ran = run("labels", "from", folder, "--out", folder / "samples.jsonl")
+    assert (ran.status, "--out would replace the input" in ran.err) == (2, True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]

@@ -92,7 +92,7 @@ def _said_in(store: RunStore, left_out: Counter[str]) -> Iterator[_Said]:
     for review in standing:
         if (found := read.get((review.kind, review.item))) is None:
             left_out[_GONE] += 1
-        elif review.verdict == "bad" and review.reason is None:
+        elif review.verdict == "bad" and review.reason in (None, _OK):
             left_out[_NO_REASON] += 1
         else:
             yield from _verdicts(review, *found)
@@ -107,7 +107,7 @@ def _verdicts(review: Review, subject: _Subject, answer: str) -> Iterator[_Said]
     if review.reason in _OF_ANSWERS:
         if review.verdict == "bad":
             yield _Said(subject, _OK, (answer, review.reason) if answer.strip() else None)
-    elif review.reason is not None and (review.verdict == "bad" or is_mended):
+    elif review.reason not in (None, _OK) and (review.verdict == "bad" or is_mended):
         yield _Said(subject, review.reason)
 
 
@@ -135,8 +135,11 @@ def _read(
     chunks = {chunk.chunk_id: chunk for chunk in store.chunks()}
     attempts = {place: attempt for place, attempt, _ in store.results.refused_questions()}
     for place, reject in enumerate(store.results.rejects(), 1):
-        if ("reject", str(place)) in wanted:
-            ids = store.attempts.contexts(attempts[place]) if place in attempts else (reject.chunk_id,)
+        if ("reject", str(place)) not in wanted:
+            continue
+        attempt = attempts.get(place)
+        ids = (reject.chunk_id,) if attempt is None else store.attempts.contexts(attempt)
+        if all(name in chunks for name in ids):
             told = f"Reject {place} of step {reject.step}"
             yield ("reject", str(place)), (subject(reject.question, [chunks[name] for name in ids], told), "")
 

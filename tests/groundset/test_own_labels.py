@@ -90,7 +90,8 @@ def test_what_readers_disagree_on_and_refuse_without_a_reason_is_left_out_and_co
     say(folder, "q-ferry", "good", reader="ann")
     say(folder, "q-ferry", "bad", "vague", reader="bob")
     say(folder, "q-mill", "bad", reader="ann")
-    say(folder, "q-mill", "bad", "too_thin", reader="bob")
+    say(folder, "q-mill", "bad", "ok", reader="bob")
+    say(folder, "q-mill", "bad", "too_thin", reader="cem")
     say(folder, "q-lost", "good")
     say(folder, "2", "good")
     say(folder, "2", None)
@@ -98,7 +99,7 @@ def test_what_readers_disagree_on_and_refuse_without_a_reason_is_left_out_and_co
     assert labels == []
     assert left_out == {
         "on which readers disagree": 1,
-        "refused without a reason": 1,
+        "refused without a reason": 2,
         "no longer in the run": 1,
         "with a reason or a text that labels do not take": 1,
     }

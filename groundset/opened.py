@@ -85,23 +85,9 @@ class Run(Sequence[Sample]):
         """
         import pandas as pd
 
-        rows = [
-            {
-                "id": sample.id,
-                "question": sample.question,
-                "answer": sample.answer,
-                "contexts": [chunk.text for chunk in sample.contexts],
-                "chunk_ids": [chunk.chunk_id for chunk in sample.contexts],
-                "paths": [chunk.path for chunk in sample.contexts],
-                "retrieval_gt": [list(group) for group in sample.retrieval_gt],
-                "rank": sample.retrieval.rank,
-                "probability": sample.probability,
-                "evolution": sample.evolution,
-                "language": sample.language,
-                "split": sample.split,
-            }
-            for sample in self.samples
-        ]
+        from groundset.exports.rows import question_row
+
+        rows = [question_row(sample) for sample in self.samples]
         return pd.DataFrame(rows, columns=COLUMNS).astype({"rank": "Int64", "probability": "float64"})
 
     @for_python

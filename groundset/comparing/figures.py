@@ -19,7 +19,7 @@ _FEWEST_DOCUMENTS = 10
 
 
 class Figure(NamedTuple):
-    """A mean with the bounds of its 95 % interval."""
+    """A mean or a share with the bounds of its 95 % interval."""
 
     value: float
     low: float
@@ -42,6 +42,16 @@ def units_of(documents: Sequence[str]) -> tuple[Units, bool]:
     if _FEWEST_DOCUMENTS <= len(names) < len(documents):
         return np.array([names.index(name) for name in documents], dtype=np.intp), True
     return np.arange(len(documents)), False
+
+
+def share_of(part: int, whole: int) -> Figure | None:
+    """Return a share with Wilson's interval; None of nothing."""
+    from scipy.stats import binomtest
+
+    if not whole:
+        return None
+    bounds = binomtest(part, whole).proportion_ci(method="wilson")
+    return Figure(part / whole, float(bounds.low), float(bounds.high))
 
 
 def mean(values: Values, units: Units, *, lowest: float = 0.0) -> Figure:

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from groundset.comparing.figures import share_of
 from groundset.runs.reviews import readings
 
 if TYPE_CHECKING:
@@ -29,11 +30,9 @@ def count_readers(store: "RunStore") -> Readers | None:
     found = readings(store.reviews.standing())
     verdicts = Counter(found[sample.id].verdict for sample in store.results.samples() if sample.id in found)
     read = verdicts.total()
-    if not read:
-        return None
-    from scipy.stats import binomtest
-
     signed = verdicts["good"]
-    interval = binomtest(signed, read).proportion_ci(method="wilson")
-    share, low, high = (round(100 * part) for part in (signed / read, interval.low, interval.high))
-    return Readers(read, signed, verdicts["bad"], verdicts["disputed"], share, low, high)
+    share = share_of(signed, read)
+    if share is None:
+        return None
+    percent = (round(100 * part) for part in (share.value, share.low, share.high))
+    return Readers(read, signed, verdicts["bad"], verdicts["disputed"], *percent)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from groundset.comparing.figures import Units, Values, mean
+from groundset.comparing.figures import Units, Values, mean, share_of
 from groundset.reporting.blocks import Stated
 from groundset.runs.progress import counted
 
@@ -13,17 +13,13 @@ UNKNOWN = "not known"
 
 def wilson(part: int, whole: int) -> tuple[float, float]:
     """Return the bounds of Wilson's 95 % interval of a share; all there is for an empty whole."""
-    from scipy.stats import binomtest
-
-    if not whole:
-        return 0.0, 1.0
-    found = binomtest(min(part, whole), whole).proportion_ci(method="wilson")
-    return float(found.low), float(found.high)
+    found = share_of(min(part, whole), whole)
+    return (0.0, 1.0) if found is None else (found.low, found.high)
 
 
-def percent(share: float) -> str:
+def percent(part: float) -> str:
     """Return a share as a reader reads it."""
-    return f"{100 * share:.0f} %"
+    return f"{100 * part:.0f} %"
 
 
 def bounds(low: float, high: float) -> str:

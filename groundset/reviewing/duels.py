@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from groundset.comparing.figures import ALPHA, Figure, holm, mcnemar
+from groundset.comparing.figures import ALPHA, Figure, holm, mcnemar, share_of
 from groundset.reviewing.desk import Desk, Item
-from groundset.reviewing.progress import share_of
 
 PAIRED = "sign test over passages that both runs asked about"
 APART = "Fisher's exact test, for the runs asked about other passages"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from groundset.comparing.figures import Figure
+from groundset.comparing.figures import Figure, share_of
 from groundset.reviewing.desk import Desk
 
 
@@ -41,16 +41,6 @@ def progress_of(desk: Desk) -> Headway:
     signed = counts["signed"] + counts["mended"]
     share = share_of(signed, signed + counts["refused"])
     return Headway(len(desk.items), signed, counts["mended"], counts["refused"], counts["skipped"], share)
-
-
-def share_of(count: int, total: int) -> Figure | None:
-    """Return a share with its 95 % interval by Wilson; None of nothing."""
-    if not total:
-        return None
-    from scipy.stats import binomtest
-
-    bounds = binomtest(count, total).proportion_ci(method="wilson")
-    return Figure(count / total, float(bounds.low), float(bounds.high))
 
 
 def agreements(desk: Desk) -> list[Agreement]:

@@ -6,8 +6,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from groundset.comparing.figures import Figure
-from groundset.reviewing.progress import kappa_of, share_of
+from groundset.comparing.figures import Figure, share_of
+from groundset.reviewing.progress import kappa_of
 from groundset.runs.reviews import Review, readings
 from groundset.runs.store import RunStore
 from programs.errors import InputError

@@ -117,7 +117,7 @@ def test_a_page_is_opened_and_holds_everything_escaped(run: groundset.Run, monke
 def test_wrong_folders_and_formats_are_named(run: groundset.Run, tmp_path: Path) -> None:
     with pytest.raises(groundset.InputError, match=r"nowhere is not the folder of a run$"):
         groundset.open_run(tmp_path / "nowhere")
-    with pytest.raises(groundset.InputError, match=r"^format xml: no such format; choose one of autorag"):
+    with pytest.raises(groundset.InputError, match=r"^format xml: no such format; choose one of argilla, autorag, "):
         run.export("xml", tmp_path / "out")
     (run.folder / "run.json").write_text("[" * 100_000)
     with pytest.raises(groundset.InputError, match=r"^cannot read .*run\.json"):

@@ -105,6 +105,7 @@ def card_body(publication: Publication) -> str:
         questions=len(content.samples),
         passages=len(content.chunks),
         documents=len(content.documents),
+        lineage=record.get("lineage"),
         recipe=(record.get("configuration") or {}).get("recipe"),
         attempts=record.get("attempts"),
         models=[(role, *_weights(models[key])) for key, role in _ROLES.items() if key in models],

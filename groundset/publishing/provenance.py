@@ -24,7 +24,22 @@ def told_record(record: Mapping[str, Any]) -> dict[str, Any]:
     told = {name: record[name] for name in _TOLD if name in record}
     if configuration := told.get("configuration"):
         told["configuration"] = {name: value for name, value in configuration.items() if name not in _PLACES}
+    if record.get("lineage"):
+        told["lineage"] = _descent(record["lineage"])
     return {name: _named(value) for name, value in told.items()}
+
+
+def _descent(lineage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which command made a run of which others, without what folders and files are called."""
+    parents = [
+        {
+            "identity": parent["identity"],
+            "samples": parent["samples"],
+            **({"lineage": _descent(parent["lineage"])} if parent.get("lineage") else {}),
+        }
+        for parent in lineage["parents"]
+    ]
+    return {"command": lineage["command"], "parents": parents}
 
 
 def without_machine(content: EvaluationSet) -> EvaluationSet:

@@ -96,6 +96,11 @@ def run_of() -> Callable[..., Path]:
 
 
 @pytest.fixture
+def meta() -> dict[str, Any]:
+    return META
+
+
+@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run")
 

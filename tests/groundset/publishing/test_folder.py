@@ -128,6 +128,25 @@ def test_nothing_tells_of_the_machine_that_the_run_was_made_on(dry, run_of, tmp_
     assert (place["path"], other["path"]) == ("a.md", "b.md")
 
 
+def test_a_set_made_of_others_says_so_and_not_what_their_folders_are_called(dry, run_of, meta, tmp_path):
+    parent = {"name": "secret-plan", "identity": "f" * 64, "samples": 9}
+    grown = {"command": "merge", "options": {}, "parents": [parent, parent]}
+    lineage = {"command": "drop", "options": {"where": "rank > 1"}, "parents": [{**parent, "lineage": grown}]}
+    configuration = {**meta["configuration"], "recipe": None}
+    derived = run_of(tmp_path / "derived", meta={**meta, "lineage": lineage, "configuration": configuration})
+    written = contents(dry(derived))
+    card = written["README.md"].decode()
+    assert "Made by `groundset drop` from 1 earlier set;" in card
+    assert "By what recipe the questions were made is not known." in card
+    assert "small language model" not in card, "nobody knows who wrote them"
+    kept = {"identity": "f" * 64, "samples": 9}
+    assert json.loads(written["groundset.json"])["lineage"] == {
+        "command": "drop",
+        "parents": [{**kept, "lineage": {"command": "merge", "parents": [kept, kept]}}],
+    }
+    assert not any(b"secret" in content for content in written.values())
+
+
 def test_rejects_and_refused_samples_stay_here(dry, folder):
     with RunStore.review(folder) as store:
         store.reviews.add(Review(item="q-1", reader="ann", verdict="bad", reason="vague"))

@@ -39,7 +39,9 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
             f"To go on: the same command or call again, or groundset generate --config {folder}/run.json --out {folder}"
         )
     elif store.results.evolution_counts():
-        lines.append(f"Next: groundset review {folder} to read them, or groundset export {folder} --format autorag --out DIR")
+        lines.append(
+            f"Next: groundset review {folder} to read them, or groundset export {folder} --format autorag --out DIR"
+        )
     else:
         lines.append(f"Next: groundset show {folder} --rejects")
     return lines

@@ -234,9 +234,13 @@ class Desk:
             self._add([item], verdict=None, skipped=True)
 
     def undo(self) -> list[Item]:
-        """Take back the last click of the reader that was not undone; return the items that it was about."""
+        """Take back the reader's last click about what lies here that was not undone; return the items of it."""
         self.refresh()
-        clicks = [click for notebook in self.notebooks if (click := notebook.last_click(self.reader))]
+        lying: list[set[str]] = [set() for _ in self.notebooks]
+        for run, name in self._lying:
+            lying[run].add(name)
+        found = (book.last_click(self.reader, items) for book, items in zip(self.notebooks, lying, strict=True))
+        clicks = [click for click in found if click]
         if not clicks:
             return []
         last: Click = max(clicks)

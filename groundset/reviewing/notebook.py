@@ -1,6 +1,6 @@
 """What readers said of the items of one run, click by click, and how a click is undone."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -53,18 +53,20 @@ class Notebook:
             self._table.add(*reviews)
             self.take_up()
 
-    def last_click(self, reader: str) -> Click | None:
-        """Return the last click of a reader that was not undone."""
+    def last_click(self, reader: str, items: Container[str]) -> Click | None:
+        """Return the last click of a reader about some items that was not undone."""
         undone = set()
         for _, review in reversed(self._rows):
             if review.reader == reader and review.undoes:
                 undone.add(review.undoes)
-            elif review.reader == reader and review.click and review.click not in undone:
+            elif review.reader == reader and review.item in items and review.click and review.click not in undone:
                 return Click(review.read_at, review.click)
         return None
 
     def undo(self, click: str) -> list[str]:
-        """Put back what stood before a click, and return the items that it was about."""
+        """Put back what stood before a click, and return the items that it was about; none if that was done before."""
+        if any(row.review.undoes == click for row in self._rows):
+            return []  # of a click on several runs, when one of them was read alone: words have been said since
         undoing: dict[str, Review] = {}
         before: dict[tuple[str, str], Review] = {}
         for _, review in self._rows:

@@ -87,6 +87,37 @@ def test_one_verdict_for_many_is_one_click(make_run, read):
     assert states(desk) == ["refused", *["unread"] * 7]
 
 
+def test_undo_leaves_clicks_alone_whose_items_do_not_lie_there(make_run):
+    folder = make_run(samples=1, rejects=[THIN, UNCLEAR])
+    with Desk([folder], "ann", kind="reject") as desk:
+        _, unclear = desk.items
+        desk.say(unclear, "good")
+        desk.say(desk.items[0], "bad", reason="too_thin")
+    with Desk([folder], "ann", kind="reject", steps=["judge"]) as desk:
+        assert desk.undo() == desk.items
+        assert desk.undo() == []
+    with RunStore.read(folder) as store:
+        assert [review.reason for review in store.reviews.standing()] == ["too_thin"]
+
+
+def test_a_click_on_two_runs_is_undone_in_each_only_once(make_run):
+    one, two = make_run("one"), make_run("two")
+    with Desk([one, two], "ann") as desk:
+        desk.say_of_all(desk.items, "good", None)
+    with Desk([one], "ann") as desk:
+        assert desk.undo() == desk.items
+        desk.say(desk.items[0], "bad", reason="vague")
+        assert desk.undo() == desk.items[:1]
+        desk.say(desk.items[1], "bad", reason="vague")
+    with Desk([two, one], "ann") as desk:
+        desk.undo()
+        assert desk.undo() == desk.items[:4]
+        assert states(desk) == ["unread"] * 8
+    with Desk([one], "ann") as desk:
+        desk.say(desk.items[0], "good")
+    assert len(rows(one)) == 13, "4 signed, 4 taken back, 2 refused and taken back, 1 signed"
+
+
 def test_the_last_word_of_two_tabs_stands_and_both_are_told(make_run, read):
     folder = make_run()
     desk, other = read(folder).desk, read(folder).desk

@@ -142,6 +142,14 @@ class Desk:
         row = self.notebooks[item.run].items.get(item.entry.item, {}).get(self.reader)
         return row.number if row else 0
 
+    def own_at(self, item: Item, number: int | None) -> Review | None:
+        """Return what the reader's last word was when the row of that number stood; None asks for what stands now."""
+        own = self.own(item)
+        if own is None or number in (None, self.number(item)):
+            return own
+        review = self.notebooks[item.run].row(number or 0)
+        return review if review and (review.item, review.reader) == (own.item, own.reader) else None
+
     def others(self, item: Item) -> list[Review]:
         """Return the verdicts of other readers on an item; none before the reader has given one.
 

@@ -38,6 +38,10 @@ class Notebook:
         """Return the last row of each reader for each item that was ever read, taken back or not."""
         return self._standing
 
+    def row(self, number: int) -> Review | None:
+        """Return the review of a number, or None."""
+        return next((row.review for row in self._rows if row.number == number), None)
+
     def take_up(self) -> None:
         """Read the rows that were added by this process or another since the last time."""
         for number, review in self._table.after(self._last).items():

@@ -126,7 +126,7 @@ def _pages(desk: Desk) -> Blueprint:
 
     @pages.post("/item/<key>")
     def say(key: str) -> Response | tuple[str, int]:
-        item, do = item_of(key), request.form.get("do", "")
+        item, do, seen = item_of(key), request.form.get("do", ""), request.form.get("seen", None, int)
         if do == "skip":
             desk.skip(item)
             return go_on(item)
@@ -139,13 +139,13 @@ def _pages(desk: Desk) -> Blueprint:
             first = {"question": _tidy(card.first_question), "answer": _tidy(card.first_answer)}
             texts = {name: None if text == first[name] else text for name, text in texts.items()}
         elif do == "sign":
-            own = desk.own(item)
-            if own and own.verdict == "good":  # what is signed is what was shown
-                texts = {"question": own.question, "answer": own.answer}
+            shown = desk.own_at(item, seen)
+            if shown and shown.verdict == "good":  # what is signed is what was shown
+                texts = {"question": shown.question, "answer": shown.answer}
         elif do not in {reason.name for reason in reasons_for(item.entry)}:
             abort(400)
         verdict, reason = _verdict(do)
-        answered = desk.say(item, verdict, reason=reason, seen=request.form.get("seen", None, int), **texts)
+        answered = desk.say(item, verdict, reason=reason, seen=seen, **texts)
         return go_on(item, after=item.key, **_meanwhile(answered.before))
 
     @pages.post("/undo")

@@ -158,6 +158,30 @@ def test_two_tabs_are_told_of_each_other(make_run, read):
     assert page.desk.own(page.desk.items[0]).reason == "malformed"
 
 
+def test_a_tab_signs_the_words_that_it_shows(make_run, read):
+    page = read(make_run())
+    page.say(0, "mend", question="When does it leave?", answer=ASKED[0][1])
+    mended = str(page.desk.number(page.desk.items[0]))
+    text = page.say(0, "sign", seen="0")
+    assert "Another tab had signed it meanwhile; your last word stands." in text
+    assert page.desk.own(page.desk.items[0]).question is None
+    page.say(0, "sign", seen=mended)
+    assert page.desk.own(page.desk.items[0]).question == "When does it leave?"
+    page.say(1, "sign", seen=mended)
+    assert page.desk.own(page.desk.items[1]).question is None, "a row about another item"
+
+
+def test_the_end_does_not_call_read_what_is_not(make_run, read):
+    page = read(make_run(samples=2))
+    page.say(0, "sign")
+    text = page.get(f"next/{page.desk.items[1].key}")
+    assert heading(text) == "Not read yet: 1 of 2 samples"
+    assert "Skipped" not in text
+    assert "Skipped: 1." in page.say(1, "skip")
+    assert heading(page.get()) == ASKED[1][0]
+    assert "All 2 samples are read" in page.say(1, "sign")
+
+
 def test_undo_shows_what_was_taken_back(make_run, read):
     page = read(make_run())
     page.say(0, "sign")

@@ -11,6 +11,7 @@ import typer
 from groundset.printing import say
 from programs.errors import InputError
 
+_READER = "reader"
 _NAME_LENGTH = 60
 
 
@@ -18,7 +19,7 @@ def review(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The folders of runs.", show_default=False)],
     reader: Annotated[
         str, typer.Option(metavar="NAME", help="Who reads; every reader has verdicts of their own.")
-    ] = "reader",
+    ] = _READER,
     rejects: Annotated[bool, typer.Option("--rejects", help="Read what was refused instead.")] = False,
     step: Annotated[
         list[str] | None,
@@ -48,6 +49,17 @@ def review(
     new at every start, until Ctrl-C. A run that is still being made can be read too.
     """
     if report:
+        of_the_page = {
+            "--reader": reader != _READER,
+            "--rejects": rejects,
+            "--step": step,
+            "--blind": blind,
+            "--seed": seed is not None,
+            "--port": port,
+        }
+        for option, given in of_the_page.items():
+            if given:
+                raise InputError(f"{option} is about the page; the report tells of all that was read, so leave it out")
         from groundset.cli.review_report import print_report
 
         print_report(runs, as_json=as_json)

@@ -86,10 +86,11 @@ def card_of(desk: Desk, item: Item) -> Card:
 
 def _sample(pieces: PieceTable, item: Item) -> _Content:
     sample = pieces.sample(item.entry.item)
-    noted = sample.metadata.get("focus") or ()
+    noted = sample.metadata.get("focus")
     rank = sample.retrieval.rank
     critics = [("Judge", f"{sample.probability:.2f}"), ("Found by search", f"at rank {rank}" if rank else "not found")]
-    foci = [noted] if isinstance(noted, str) else [str(focus) for focus in noted]
+    # Of an imported sample, it may be anything.
+    foci = [noted] if isinstance(noted, str) else [str(focus) for focus in noted] if isinstance(noted, list) else []
     return _Content(sample.question, sample.answer, sample.contexts, foci, sample.trail, critics)
 
 

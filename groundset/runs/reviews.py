@@ -100,8 +100,8 @@ class ReviewTable:
 class Consensus(NamedTuple):
     """What all readers of a sample come to.
 
-    ``verdict`` is ``good`` if all signed it, ``bad`` if all refused it, else ``disputed``; a text is the last one that
-    a reader who signed it wrote in its place.
+    ``verdict`` is ``good`` if all signed it, ``bad`` if all refused it, else ``disputed``; the texts are those of the
+    last reader who signed it with another wording, so that question and answer are a pair that somebody signed.
     """
 
     verdict: Literal["good", "bad", "disputed"]
@@ -145,9 +145,8 @@ def read_samples(store: "RunStore", *, signed: bool = False) -> list[Sample]:
 def _reading(reviews: Sequence[Review]) -> Consensus:
     verdicts = {review.verdict for review in reviews}
     good = [review for review in reviews if review.verdict == "good"]
-    questions = [review.question for review in good if review.question is not None]
-    answers = [review.answer for review in good if review.answer is not None]
+    mended = [(each.question, each.answer) for each in good if (each.question, each.answer) != (None, None)]
     verdict: Literal["good", "bad", "disputed"] = "disputed"
     if len(verdicts) == 1:
         verdict = "good" if good else "bad"
-    return Consensus(verdict, questions[-1] if questions else None, answers[-1] if answers else None)
+    return Consensus(verdict, *(mended[-1] if mended else (None, None)))

@@ -88,6 +88,8 @@ def test_what_a_reader_mended_goes_out_mended_and_what_one_refused_stays(run, fo
     read("ann", "good", question="At what hour does the ferry leave Tollvik?")
     assert [review.reader for review in read_set(folder).reviews] == ["ann"]
     assert exported() == ["At what hour does the ferry leave Tollvik?"]
+    read("bob", "good", answer="nine o'clock")
+    assert exported() == [SAMPLE.question], "no question of one reader with the answer of another"
     read("bob", "bad", reason="vague")
     assert "is signed" in exported(), "two who disagree sign nothing"
     assert run("export", folder, "--format", "autorag", "--out", tmp_path / "all").status == 0

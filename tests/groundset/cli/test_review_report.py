@@ -86,6 +86,9 @@ def test_what_is_wrong_is_one_line(run, folder, tmp_path):
     for arguments, said in (
         ((tmp_path, "--report"), "is not the folder of a run"),
         ((folder, folder, "--report"), "a run is named twice"),
+        ((folder, "--report", "--rejects"), "--rejects is about the page"),
+        ((folder, "--report", "--seed", 0), "--seed is about the page"),
+        ((folder, "--report", "--reader", "ann"), "--reader is about the page"),
         ((folder, "--json"), "--json is about the report; add --report"),
     ):
         ran = run("review", *arguments)

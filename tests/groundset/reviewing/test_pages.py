@@ -5,7 +5,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from small_run import ASKED
+from small_run import ASKED, corpus, put, sample
 
 from groundset.runs.store import RunStore
 from programs.types import Reject
@@ -277,3 +277,12 @@ def test_many_requests_at_once_are_answered_in_turn(make_run, read):
     assert "With bob: 80 of 80 alike" in ann.get()
     with RunStore.read(folder) as store:
         assert len(store.reviews.all()) == 160
+
+
+def test_a_focus_of_another_tool_is_no_fault(tmp_path, read):
+    document, chunks = corpus()
+    with RunStore.create(tmp_path / "run", meta={}, documents=[document], chunks=chunks) as store:
+        for number, focus in enumerate((3, {"a": 1}, ["Ada Lund"])):
+            put(store, number, sample(f"q-{number}", *ASKED[1], chunks[1], metadata={"focus": focus}))
+    page = read(tmp_path / "run")
+    assert [page_of(page, place).count('class="focus') for place in range(3)] == [0, 0, 1]

@@ -10,6 +10,7 @@ from groundset.compiling.labels import label_files
 from groundset.runs.reviews import Review
 from groundset.runs.store import RunStore
 from optimizers.labels import ChunkLabel, Label, Split, parse_label, read_all, split_of
+from programs.errors import InputError
 from programs.language import language_of
 from programs.text import plain
 from programs.types import Chunk
@@ -64,8 +65,10 @@ def labels_from(folders: Sequence[Path]) -> OwnLabels:
     split of its shipped labels, if it has any, else the one that its name gives.
 
     Raises:
-        InputError: a folder holds no run.
+        InputError: a folder holds no run, or is named twice.
     """
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise InputError("a run is named twice; name every RUN once")
     left_out: Counter[str] = Counter()
     said: dict[tuple[str, str], list[_Said]] = {}
     for folder in folders:

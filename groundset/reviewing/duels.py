@@ -60,6 +60,12 @@ def entrants(desk: Desk) -> list[Entrant]:
     return found
 
 
+def seen_openly(desk: Desk) -> int:
+    """Return how many of the reader's verdicts were given where the run was not hidden."""
+    reviews = (desk.own(item) for item, _ in _verdicts(desk))
+    return sum(review is not None and not review.blind for review in reviews)
+
+
 def duels(desk: Desk) -> list[Duel]:
     """Return a test for each pair of runs of which something was read.
 

@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response
 from groundset.printing import printable
 from groundset.reviewing.cards import card_of
 from groundset.reviewing.desk import Desk, Item
-from groundset.reviewing.duels import duels, entrants
+from groundset.reviewing.duels import duels, entrants, seen_openly
 from groundset.reviewing.filters import FACTS, STATES, Filter, choices
 from groundset.reviewing.guard import guard
 from groundset.reviewing.progress import agreements, progress_of
@@ -203,7 +203,7 @@ def _pages(desk: Desk) -> Blueprint:
             return go("result")
         if desk.blind:
             return render_template("reveal.html")
-        return render_template("result.html", entrants=entrants(desk), duels=duels(desk))
+        return render_template("result.html", entrants=entrants(desk), duels=duels(desk), openly=seen_openly(desk))
 
     return pages
 

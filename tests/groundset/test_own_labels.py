@@ -10,6 +10,7 @@ from read_run import SAMPLES, TEXTS, make_run, sample, say
 from groundset.compiling import own_labels
 from groundset.compiling.own_labels import labels_from
 from optimizers.labels import ChunkLabel, Label, QuestionLabel, split_of
+from programs.errors import InputError
 
 FERRY, MILL = "The ferry leaves Tollvik at nine and comes back at noon.", TEXTS["mill"]
 
@@ -143,6 +144,12 @@ def test_a_question_about_documents_of_two_splits_is_left_out(tmp_path: Path, sh
         shipped({**row, "document": "mill", "split": "dev"}, {**row, "id": "b", "document": "ferry", "split": split})
         labels, left_out = labels_from([folder])
         assert (len(labels), left_out) == (found, {} if found else {"about documents of two splits": 1})
+
+
+def test_a_run_is_counted_once(folder: Path) -> None:
+    say(folder, "q-ferry", "bad")
+    with pytest.raises(InputError, match="named twice"):
+        labels_from([folder, folder / "." / ".." / folder.name])
 
 
 def test_a_run_that_no_model_made_has_labels_too(tmp_path: Path) -> None:

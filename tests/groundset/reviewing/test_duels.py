@@ -28,8 +28,10 @@ def test_nothing_tells_the_run_before_the_result(make_run, read):
     assert "fancy" in text
     with RunStore.read(folders[0]) as store:
         assert {review.blind for review in store.reviews.all() if review.reader == "reader"} == {True}
+    assert "Not read blind" not in text
     page.say(0, "sign")
     assert not page.desk.own(page.desk.items[0]).blind, "now the reader knows"
+    assert "Not read blind: 1." in page.get("result")
 
 
 def judge(desk, verdicts):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.compiling.labels import label_files
+from groundset.corpus.documents import document_name
 from groundset.runs.reviews import Review
 from groundset.runs.store import RunStore
 from optimizers.labels import ChunkLabel, Label, Split, parse_label, read_all, split_of
@@ -125,7 +126,8 @@ def _read(
 
     def subject(question: str | None, chunks: Sequence[Chunk], told: str) -> _Subject:
         passage = "\n\n".join(plain(chunk.text) for chunk in chunks)
-        documents = tuple(dict.fromkeys(chunk.doc_id for chunk in chunks))
+        # Not its id, which changes with its text and its folder: no version of a document may lie in another split.
+        documents = tuple(dict.fromkeys(document_name(chunk.path) or chunk.doc_id for chunk in chunks))
         told = f"{told} of the run {store.folder.resolve().name}"
         return _Subject(question, passage, plain(chunks[0].topic), documents, model, told)
 

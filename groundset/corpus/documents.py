@@ -91,10 +91,14 @@ def read_document(found: FoundFile) -> Document:
 
 def document_id(path: str, text: str) -> str:
     """Name a document after its path and text, the same on any machine."""
-    ascii_stem = unicodedata.normalize("NFKD", PurePosixPath(path).stem).encode("ascii", "ignore").decode()
-    slug = re.sub(r"[^a-z0-9]+", "-", ascii_stem.lower())[:_SLUG_LENGTH].strip("-")
     digest = hashlib.sha256(f"{path}\0{text}".encode()).hexdigest()[:8]
-    return f"{slug or 'document'}-{digest}"
+    return f"{document_name(path) or 'document'}-{digest}"
+
+
+def document_name(path: str) -> str:
+    """Return what a document is called wherever its file lies and whatever stands in it; empty if nothing is left."""
+    ascii_stem = unicodedata.normalize("NFKD", PurePosixPath(path).stem).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_stem.lower())[:_SLUG_LENGTH].strip("-")
 
 
 def nothing_left(skipped: Iterable[SkippedFile]) -> InputError:

@@ -9,6 +9,7 @@ from read_run import SAMPLES, TEXTS, make_run, sample, say
 
 from groundset.compiling import own_labels
 from groundset.compiling.own_labels import labels_from
+from groundset.corpus.documents import document_id
 from optimizers.labels import ChunkLabel, Label, QuestionLabel, split_of
 from programs.errors import InputError
 
@@ -133,6 +134,18 @@ def test_one_question_of_two_runs_is_one_label_and_those_that_ship_are_none(
     [label], left_out = labels_from([folder])
     assert (label.document, label.split) == ("mill", "test"), "the split of its document, not of its name"
     assert left_out == {"among the labels that ship": 1}
+
+
+def test_a_document_that_was_edited_or_moved_stays_in_its_split(tmp_path: Path) -> None:
+    found = []
+    for place, text in (("a/Old mill.md", "A mill."), ("b/old-mill.md", "A mill of Orsle.")):
+        first = SAMPLES[0].contexts[0]
+        chunk = first.model_copy(update={"doc_id": document_id(place, text), "path": place})
+        folder = make_run(tmp_path / place[0], [SAMPLES[0].model_copy(update={"contexts": (chunk,)})])
+        say(folder, SAMPLES[0].id, "good")
+        [label] = labels_from([folder]).labels
+        found.append((label.document, label.split))
+    assert found[0] == found[1] == ("old-mill", split_of("old-mill"))
 
 
 def test_a_question_about_documents_of_two_splits_is_left_out(tmp_path: Path, shipped: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from groundset.exports.ascii_json import write_json
 from groundset.exports.base import EvaluationSet, Export
 from groundset.exports.rows import relevant_ids
+from groundset.runs.lineage import UNKNOWN_MODEL
 from groundset.runs.reviews import readings
 from programs.types import Sample
 
@@ -56,9 +57,11 @@ def retrieval_dataset(content: EvaluationSet) -> dict[str, Any]:
 
 
 def _writer(record: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return who wrote the questions of a run; None if its record does not name a language model."""
+    """Return who wrote the questions of a run; None if its record does not name a language model for all of them."""
     model = (record.get("models") or {}).get("lm")
-    return {"model_name": str(model["name"]), "type": "ai"} if model else None
+    if not model or UNKNOWN_MODEL in model["name"].split(" and "):  # the name of a merged run holds those of all
+        return None
+    return {"model_name": model["name"], "type": "ai"}
 
 
 EXPORT = Export(

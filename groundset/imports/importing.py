@@ -17,7 +17,7 @@ from groundset.models.cache import file_sha256
 from groundset.runs.config import make_config
 from groundset.runs.derived import RunContent, write_run
 from groundset.runs.folder import check_free
-from groundset.runs.lineage import Lineage, Parent
+from groundset.runs.lineage import UNKNOWN_MODEL, Lineage, Parent
 from groundset.runs.models import Open
 from groundset.runs.progress import Progress
 from groundset.runs.ranks import with_ranks
@@ -33,7 +33,7 @@ from programs.types import Chunk, Retrieval, Sample, StepRecord
 
 _CRITIC = "head"  # quick, and needs no language model; `groundset relabel` lets another one judge
 _BATCH = 64
-_UNKNOWN = {"name": "unknown", "sha256": None}
+_UNKNOWN = {"name": UNKNOWN_MODEL, "sha256": None}
 _NO_PARSER = {"name": "none", "sha256": None}
 _UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
 

@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundset.options import option_name
 
+UNKNOWN_MODEL = "unknown"
+"""The name of the language model of a run whose questions came from elsewhere."""
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")

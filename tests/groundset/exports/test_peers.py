@@ -111,6 +111,10 @@ def test_llamaindex_holds_the_whole_corpus_and_says_who_wrote_what(content, chun
     assert dataset["relevant_docs"] == {"q-1": ["ferry-0002"], "q-2": ["clock-0000", "ferry-0001"]}
     unknown = table(written(content, "llamaindex", tmp_path) / "rag_dataset.json")["examples"]
     assert [each["query_by"] for each in unknown] == [None, None]
+    for name in ("unknown", "smollm2-135m and unknown"):  # as of a run that was imported, and of one merged with it
+        foreign = replace(told, record={"models": {"lm": {"name": name, "sha256": None}}})
+        examples = table(written(foreign, "llamaindex", tmp_path) / "rag_dataset.json")["examples"]
+        assert [(each["query_by"], each["reference_answer_by"]) for each in examples] == [(None, READER), (None, None)]
 
 
 def test_argilla_asks_what_readers_are_asked(content, chunks, tmp_path):

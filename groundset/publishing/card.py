@@ -19,6 +19,7 @@ from groundset.exports.hf import CORPUS, QA, by_split
 from groundset.exports.rows import kind_of
 from groundset.printing import printable
 from groundset.publishing.readers import Readers
+from groundset.runs.lineage import UNKNOWN_MODEL
 from programs.types import Sample
 
 BEGIN, END = "<!-- groundset:begin -->", "<!-- groundset:end -->"
@@ -109,6 +110,7 @@ def card_body(publication: Publication) -> str:
         recipe=(record.get("configuration") or {}).get("recipe"),
         attempts=record.get("attempts"),
         models=[(role, *_weights(models[key])) for key, role in _ROLES.items() if key in models],
+        written=(models.get("lm") or {}).get("name", UNKNOWN_MODEL) != UNKNOWN_MODEL,
         critic=(models.get("critic") or {}).get("name"),
         critics=[(step, *_figures(state)) for step, state in critics.items()],
         expected=_expected(critics.get("judge") or {}),

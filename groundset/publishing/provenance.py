@@ -63,11 +63,17 @@ def _named(value: Any) -> Any:
         return {name: _named(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [_named(each) for each in value]
-    if isinstance(value, str) and (
-        _ON_THIS_MACHINE.match(value) or value.count("/") > 1 or value.lower().endswith(".gguf")
-    ):
+    if not isinstance(value, str):
+        return value
+    if _ON_THIS_MACHINE.match(value):
         return _last(value)
-    return value
+    # The name of a model of a merged run holds those of all.
+    names = value.split(" and ")
+    return " and ".join(_last(name) if _is_path(name) else name for name in names)
+
+
+def _is_path(name: str) -> bool:
+    return bool(_ON_THIS_MACHINE.match(name)) or name.count("/") > 1 or name.lower().endswith(".gguf")
 
 
 def _last(path: str) -> str:

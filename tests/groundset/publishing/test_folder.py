@@ -133,8 +133,9 @@ def test_a_set_made_of_others_says_so_and_not_what_their_folders_are_called(dry,
     grown = {"command": "merge", "options": {}, "parents": [parent, parent]}
     lineage = {"command": "drop", "options": {"where": "rank > 1"}, "parents": [{**parent, "lineage": grown}]}
     configuration = {**meta["configuration"], "recipe": None}
-    derived = run_of(tmp_path / "derived", meta={**meta, "lineage": lineage, "configuration": configuration})
-    written = contents(dry(derived))
+    models = {**meta["models"], "lm": {"name": "unknown", "sha256": None}}
+    told = {**meta, "lineage": lineage, "configuration": configuration, "models": models}
+    written = contents(dry(run_of(tmp_path / "derived", meta=told)))
     card = written["README.md"].decode()
     assert "Made by `groundset drop` from 1 earlier set;" in card
     assert "By what recipe the questions were made is not known." in card
@@ -145,6 +146,19 @@ def test_a_set_made_of_others_says_so_and_not_what_their_folders_are_called(dry,
         "parents": [{**kept, "lineage": {"command": "merge", "parents": [kept, kept]}}],
     }
     assert not any(b"secret" in content for content in written.values())
+
+
+def test_models_are_told_where_no_one_recipe_made_all_questions(dry, run_of, meta, tmp_path):
+    configuration = {**meta["configuration"], "recipe": None}
+    names = {"lm": "/home/me/tiny.gguf", "embedder": "owner/one and owner/two", "parser": "deep/in/one and none"}
+    models = {**meta["models"], **{role: {"name": name, "sha256": None} for role, name in names.items()}}
+    written = contents(dry(run_of(tmp_path / "both", meta={"configuration": configuration, "models": models})))
+    card = written["README.md"].decode()
+    assert "| language model | tiny.gguf |" in card
+    assert "| embedding model | owner/one and owner/two |" in card
+    assert "| parser | one and none |" in card
+    assert "A small language model wrote the questions." in card
+    assert "Critics decide" not in card, "not of all questions"
 
 
 def test_rejects_and_refused_samples_stay_here(dry, folder):

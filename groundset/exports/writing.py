@@ -50,7 +50,7 @@ def read_set(run: Path, *, signed: bool = False) -> EvaluationSet:
     """Return what of a run goes out.
 
     Raises:
-        InputError: the folder holds no run, or no sample of it was signed where only such are wanted.
+        InputError: the folder holds no run, or readers left no sample of it.
     """
     from groundset.runs.record import run_record
     from groundset.runs.reviews import read_samples
@@ -59,8 +59,9 @@ def read_set(run: Path, *, signed: bool = False) -> EvaluationSet:
     with RunStore.read(run) as store:
         begun, _ = store.spent()
         samples = read_samples(store, signed=signed)
-        if signed and not samples and store.results.count():
-            raise InputError(f"no sample of {run} is signed; read them with `groundset review {run}`")
+        if not samples and store.results.count():
+            why = f"no sample of {run} is signed" if signed else f"readers refused every sample of {run}"
+            raise InputError(f"{why}; read them with `groundset review {run}`")
         return EvaluationSet(
             samples=samples,
             chunks=store.chunks(),
@@ -103,4 +104,5 @@ def _question_vectors(run: Path) -> dict[str, object]:
 
     with RunStore.read(run) as store:
         names = (sample.id for sample in store.results.samples())
-        return dict(zip(names, store.results.vectors(), strict=True))
+        # A process that works on the run may have added some since.
+        return dict(zip(names, store.results.vectors(), strict=False))

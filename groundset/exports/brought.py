@@ -14,7 +14,7 @@ _OWN = frozenset(("start_end_idx", "last_modified_datetime", "prev_id", "next_id
 def span_of(chunk: Chunk) -> list[int] | None:
     """Return where a chunk stands in its document, as whoever cut it told; None if nobody knows."""
     said = chunk.metadata.get("start_end_idx", ...)
-    is_span = isinstance(said, list) and len(said) == 2 and all(type(each) is int for each in said)
+    is_span = isinstance(said, list) and [type(each) for each in said] == [int, int] and max(map(abs, said)) < 1 << 63
     return said if said is None or is_span else [chunk.start, chunk.end]
 
 
@@ -23,9 +23,9 @@ def time_of(chunk: Chunk) -> datetime | None:
     said = chunk.metadata.get("last_modified_datetime")
     try:
         found = datetime.fromisoformat(said) if isinstance(said, str) else None
-    except ValueError:
+        return found.astimezone(UTC).replace(tzinfo=None) if found is not None and found.tzinfo else found
+    except (ValueError, OverflowError):  # no time, or one before the year 1 in UTC
         return None
-    return found.astimezone(UTC).replace(tzinfo=None) if found is not None and found.tzinfo else found
 
 
 def neighbour_of(chunk: Chunk, name: str, derived: str | None, known: Container[str]) -> str | None:

@@ -69,6 +69,15 @@ def test_times_are_utc_without_a_zone_so_that_autorag_can_compare_them(out):
     assert times["clock-0000"] == datetime(2026, 3, 4, 5, 6, 7)
 
 
+def test_what_no_table_holds_of_a_chunk_is_its_own_place_and_the_time_of_its_document(content, chunks, tmp_path):
+    odd = {"start_end_idx": [0, 2**70], "last_modified_datetime": "0001-01-01T00:00:00+05:00"}
+    told = [chunks[0].model_copy(update={"metadata": odd}), *chunks[1:]]
+    write_set(replace(content, chunks=told), [EXPORTS["autorag"]], tmp_path / "odd")
+    row = pd.read_parquet(tmp_path / "odd" / "corpus.parquet").iloc[0]
+    assert row["start_end_idx"].tolist() == [chunks[0].start, chunks[0].end]
+    assert row["metadata"]["last_modified_datetime"] == datetime(2025, 7, 1, 10)
+
+
 def as_lists(groups):
     """Return ground truth as AutoRAG casts it: one id, or a list, is a list of lists."""
     if isinstance(groups, np.ndarray):

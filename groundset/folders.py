@@ -68,13 +68,18 @@ def check_own(folder: Path, own: Collection[str]) -> None:
 
     def is_own(path: str) -> bool:
         top = path.partition("/")[0]
-        return any(fnmatchcase(path if "/" in pattern else top, pattern) for pattern in own)
+        return any(fits(path if "/" in pattern else top, pattern) for pattern in own)
 
     try:
         if foreign := list(islice((path for path in _leaves(folder) if not is_own(path)), 3)):
             raise InputError(f"{folder} holds other files ({', '.join(foreign)}); name an empty folder")
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror or error}") from error
+
+
+def fits(path: str, pattern: str) -> bool:
+    """Say whether a glob pattern is of a path, part by part: no ``*`` stands for a slash."""
+    return path.count("/") == pattern.count("/") and fnmatchcase(path, pattern)
 
 
 def _leaves(folder: Path) -> Iterator[str]:

@@ -52,7 +52,7 @@ def read_card(file: Path, where: str) -> str:
         InputError: it is no text.
     """
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: {CARD} there is not UTF-8; mend it there") from error
 

@@ -9,12 +9,12 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from groundset import __version__, privacy
+from groundset.folders import fits
 from groundset.models.progress import human_size
 from groundset.publishing.card import MAIN
 from groundset.publishing.errors import explained
@@ -74,7 +74,7 @@ class HubDataset:
 
     def __init__(self, asking: Asking, repo: str, branch: str) -> None:
         """Name it; nothing is asked yet."""
-        self.url = f"{asking.endpoint}/datasets/{repo}{'' if branch == MAIN else f'/tree/{branch}'}"
+        self.url = f"{asking.endpoint}/datasets/{repo}{'' if branch == MAIN else f'/tree/{quote(branch, safe=str())}'}"
         self.is_private = False
         self._asking = asking
         self._api = asking.api
@@ -128,7 +128,7 @@ class HubDataset:
         there = self._there
         paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
         changed = [path for path in paths if path not in there or not _is_same(there[path], folder / path)]
-        gone = [path for path in there if path not in paths and any(fnmatchcase(path, each) for each in DATA)]
+        gone = [path for path in there if path not in paths and any(fits(path, each) for each in DATA)]
         if not changed and not gone:
             return ()
         size = sum((folder / path).stat().st_size for path in changed)

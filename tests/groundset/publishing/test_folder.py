@@ -54,7 +54,8 @@ def test_the_same_run_gives_the_same_bytes_and_a_later_dry_run_takes_its_place(d
 
 def test_what_is_not_ours_is_never_removed(dry, push, tmp_path):
     folder = dry()
-    for name in ("data/mine.csv", "data/qa/mine.parquet", "data/qa/test/part.parquet", "notes.txt", ".git/config"):
+    deeper = "data/qa/test/test-00000-of-00001.parquet"
+    for name in ("data/mine.csv", "data/qa/mine.parquet", "data/qa/test/part.parquet", deeper, "notes.txt", ".git/c"):
         file = folder / name
         file.parent.mkdir(exist_ok=True)
         file.write_text("precious")
@@ -72,6 +73,14 @@ def test_a_card_that_was_edited_keeps_what_is_not_ours(dry):
     with (folder / "README.md").open("a") as card:
         card.write("\nThanks to the ferrymen.\n")
     assert (dry() / "README.md").read_text().endswith("\nThanks to the ferrymen.\n")
+
+
+def test_a_byte_order_mark_hides_no_front_matter(dry):
+    card = dry() / "README.md"
+    before = card.read_text(encoding="utf-8")
+    card.write_text(before, encoding="utf-8-sig")
+    dry()
+    assert card.read_text(encoding="utf-8") == before
 
 
 def test_a_card_that_is_no_text_is_left_alone(dry):

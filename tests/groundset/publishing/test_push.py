@@ -64,9 +64,11 @@ def test_a_split_that_is_no_more_goes_and_other_files_stay(hub, push, run_of, tm
     hub.put("you/demo", "data/notes.parquet", b"theirs")
     hub.put("you/demo", "data/qa/notes.txt", b"theirs too")
     hub.put("you/demo", "LICENSE", b"text")
+    deeper = "data/qa/test/test-00000-of-00001.parquet"
+    hub.put("you/demo", deeper, b"not ours either")
     assert OURS[3] in push(run_of(tmp_path / "whole", split="test")).changed
     names = {*hub.files("you/demo")}
-    assert names == {".gitattributes", "data/notes.parquet", "data/qa/notes.txt", "LICENSE", *OURS} - {OURS[3]}
+    assert names == {".gitattributes", "data/notes.parquet", "data/qa/notes.txt", "LICENSE", deeper, *OURS} - {OURS[3]}
 
 
 def test_what_a_person_wrote_on_the_card_stays(hub, push, run_of, tmp_path):
@@ -99,7 +101,7 @@ def test_a_private_dataset_is_made_private_and_a_public_one_refused(hub, push):
 
 
 def test_a_branch_is_made_and_main_stays(hub, push):
-    assert push(branch="v1/draft").url == f"{hub.url}/datasets/you/demo/tree/v1/draft"
+    assert push(branch="v1/draft").url == f"{hub.url}/datasets/you/demo/tree/v1%2Fdraft"
     assert [*hub.files("you/demo")] == [".gitattributes"]
     card = hub.files("you/demo", "v1/draft")["README.md"].decode()
     assert 'load_dataset("you/demo", "qa", revision="v1/draft")' in card

@@ -86,7 +86,7 @@ def record(sample: Sample, reviews: Sequence[Review] = ()) -> dict[str, Any]:
         "fields": {"question": sample.question, "answer": sample.answer, "contexts": _shown(sample.contexts)},
         "metadata": {name: row[name] for name in (*_FILTERS, "chunk_ids", "retrieval_gt") if row[name] is not None},
         "suggestions": {
-            "verdict": {"value": "good", "score": sample.probability, "agent": _AGENT, "type": "model"},
+            "verdict": {**_verdict(sample), "agent": _AGENT, "type": "model"},
             "mended_question": {"value": sample.question, "agent": _AGENT, "type": "model"},
             "mended_answer": {"value": sample.answer, "agent": _AGENT, "type": "model"},
         },
@@ -97,6 +97,18 @@ def record(sample: Sample, reviews: Sequence[Review] = ()) -> dict[str, Any]:
 def reader_id(reader: str) -> str:
     """Return the id of a reader as a user; the same name always has the same one."""
     return str(uuid5(NAMESPACE_URL, f"groundset:reader:{reader}"))
+
+
+def _verdict(sample: Sample) -> dict[str, Any]:
+    """Return what the critic says of a question, and how sure it is: an imported set holds what it would refuse too."""
+    said = [
+        each.verdict
+        for each in sample.trail
+        if each.step == "judge" and each.output.get("question", sample.question) == sample.question
+    ]
+    if said[-1:] == ["bad"]:
+        return {"value": "bad", "score": round(1 - sample.probability, 4)}
+    return {"value": "good", "score": sample.probability}
 
 
 def _responses(reviews: Iterable[Review]) -> dict[str, list[dict[str, Any]]]:

@@ -12,6 +12,7 @@ from groundset.exports.argilla import reader_id
 from groundset.exports.base import EvaluationSet
 from groundset.exports.writing import write_set
 from groundset.runs.reviews import Review
+from programs.types import StepRecord
 
 REQUIREMENTS = sorted((Path(__file__).parents[2] / "peers" / "requirements").glob("*.txt"))
 FORMATS = ("argilla", "deepeval", "llamaindex", "ragas")
@@ -130,6 +131,25 @@ def test_argilla_asks_what_readers_are_asked(content, chunks, tmp_path):
     assert record["suggestions"]["verdict"]["score"] == 0.9
     assert record["metadata"]["paths"] == ["clock.md", "ferry.md"]
     assert None not in record["metadata"].values()
+
+
+def test_argilla_is_not_told_that_a_question_is_good_which_the_critic_refuses(content, samples, tmp_path):
+    def said(verdict, question):
+        return StepRecord(step="judge", output={"question": question}, probability=0.2, verdict=verdict)
+
+    question = samples[0].question
+    trails = [
+        (said("bad", question),),
+        (said("bad", question), said("good", question)),
+        (said("good", question), said("bad", "Which?")),
+    ]
+    asked = [
+        samples[0].model_copy(update={"id": f"q-{number}", "trail": trail, "probability": 0.2})
+        for number, trail in enumerate(trails)
+    ]
+    records = table(written(replace(content, samples=asked), "argilla", tmp_path) / "records.json")
+    told = [(each["suggestions"]["verdict"]["value"], each["suggestions"]["verdict"]["score"]) for each in records]
+    assert told == [("bad", 0.8), ("good", 0.2), ("good", 0.2)]
 
 
 def test_argilla_gets_what_readers_said_apart_from_the_records(content, tmp_path):

@@ -57,7 +57,7 @@ def _given(needed: Mapping[str, Sequence[str]], splits: Mapping[str, str]) -> di
             if found.setdefault(doc_id, splits[name]) != splits[name]:
                 raise InputError(
                     f"document {doc_id} is in the splits {found[doc_id]} and {splits[name]}; "
-                    "split the run by document first"
+                    "split the run anew by `groundset split`"
                 )
     return found
 

@@ -78,7 +78,7 @@ def test_the_splits_of_a_run_are_kept_unless_a_sample_has_none(large):
 
 def test_splits_that_share_a_document_are_refused(large):
     own = [each.model_copy(update={"split": f"s{place % 2}"}) for place, each in enumerate(large.samples)]
-    with pytest.raises(InputError, match="document d00 is in the splits s0 and s1; split the run by document first"):
+    with pytest.raises(InputError, match="document d00 is in the splits s0 and s1; split the run anew by `groundset split`"):
         split_by_document(replace(large, samples=own))
 
 

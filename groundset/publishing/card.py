@@ -110,7 +110,7 @@ def card_body(publication: Publication) -> str:
         recipe=(record.get("configuration") or {}).get("recipe"),
         attempts=record.get("attempts"),
         models=[(role, *_weights(models[key])) for key, role in _ROLES.items() if key in models],
-        written=(models.get("lm") or {}).get("name", UNKNOWN_MODEL) != UNKNOWN_MODEL,
+        written=_written(models),
         critic=(models.get("critic") or {}).get("name"),
         critics=[(step, *_figures(state)) for step, state in critics.items()],
         expected=_expected(critics.get("judge") or {}),
@@ -158,6 +158,14 @@ def _listed(names: Iterable[str]) -> str:
 
 def _weights(model: Mapping[str, Any]) -> tuple[str, str]:
     return model.get("name") or "", model.get("sha256") or ""
+
+
+def _written(models: Mapping[str, Any]) -> str:
+    """Return which of the questions a language model wrote, in words; nothing if nobody knows of one."""
+    names = set((models.get("lm") or {}).get("name", UNKNOWN_MODEL).split(" and "))
+    if names == {UNKNOWN_MODEL}:
+        return ""
+    return "some of the questions" if UNKNOWN_MODEL in names else "the questions"
 
 
 def _figures(state: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -92,12 +92,14 @@ def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
 
 
 def optional(where: str, fields: Mapping[str, Any], name: str) -> str | None:
-    """Return the text in a column, None if there is none.
+    """Return the text in a column, None if there is none or it is blank.
 
     Raises:
         InputError: it is something else.
     """
-    return None if fields.get(name) in (None, "") else required(where, fields, name)
+    value = fields.get(name)
+    is_blank = value is None or (isinstance(value, str) and not value.strip())
+    return None if is_blank else required(where, fields, name)
 
 
 def span_of(where: str, fields: Mapping[str, Any]) -> list[int] | None:

@@ -98,8 +98,8 @@ def _time(where: str, value: Any) -> datetime | None:
 
 def _asked(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
     answers = fields.get("generation_gt")
-    answers = [answers] if isinstance(answers, str) else list(answers or ())
-    if not all(isinstance(answer, str) for answer in answers):
+    answers = [answers] if isinstance(answers, str) else [] if is_missing(answers) else answers
+    if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
         raise InputError(f"{where}, column generation_gt: must be a list of texts")
     answers = [answer for answer in answers if answer.strip()]
     rest = {name: value for name, value in fields.items() if name not in _COLUMNS and not is_missing(value)}

@@ -43,10 +43,10 @@ def read_beir(paths: Sequence[Path]) -> ForeignSet:
     asked = [question for row in rows if (question := _asked(*row, judged, known, splits=len(tables) > 1))]
     left_out = len(rows) - len(asked)
     notes = [f"{left_out} questions without a relevant chunk were left out."] if left_out else []
-    counted = [(file, sum(each.table == file for each in judged.values())) for file in tables]
-    return ForeignSet(
-        pieces, asked, folder / _CORPUS, [(folder / _CORPUS, 0), (folder / _QUERIES, len(asked)), *counted], notes
-    )
+    if unknown := judged.keys() - {str(fields["_id"]) for _, fields in rows}:
+        notes.append(f"{len(unknown)} questions that {_QRELS} judges are not in {_QUERIES}, {min(unknown)} among them.")
+    files = [(folder / _CORPUS, 0), (folder / _QUERIES, len(asked)), *((table, 0) for table in tables)]
+    return ForeignSet(pieces, asked, folder / _CORPUS, files, notes)
 
 
 class _Relevant:
@@ -84,7 +84,8 @@ def _read_judgements(table: Path, judged: dict[str, _Relevant]) -> None:
 
 
 def _piece(where: str, fields: Mapping[str, Any]) -> ForeignChunk | None:
-    if fields.get("text") == "":
+    text = fields.get("text")
+    if isinstance(text, str) and not text.strip():
         return None
     metadata = metadata_of(where, fields)
     span = span_of(where, metadata)
@@ -130,7 +131,8 @@ def _asked(
 
 
 def _answers(where: str, metadata: Mapping[str, Any]) -> list[str]:
-    found = [metadata.get("answer"), *(metadata.get("answers") or ())]
+    several = metadata.get("answers") or []
+    found = [metadata.get("answer"), *(several if isinstance(several, list) else [several])]
     if not all(answer is None or isinstance(answer, str) for answer in found):
         raise InputError(f"{where}, column metadata: answers must be texts")
     return list(dict.fromkeys(answer for answer in found if answer and answer.strip()))

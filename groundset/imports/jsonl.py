@@ -70,8 +70,8 @@ def _piece(where: str, context: Any) -> ForeignChunk:
     if not isinstance(context, dict):
         raise InputError(f"{where}: must be texts, or objects with `text`")
     text = required(where, context, "text")
-    span, headings = span_of(where, context), context.get("headings") or ()
-    if not all(isinstance(each, str) for each in headings):
+    span, headings = span_of(where, context), context.get("headings") or []
+    if not isinstance(headings, list) or not all(isinstance(each, str) for each in headings):
         raise InputError(f"{where}: `headings` must be a list of texts")
     return ForeignChunk(
         where=where,
@@ -87,6 +87,7 @@ def _piece(where: str, context: Any) -> ForeignChunk:
 
 def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> ForeignQuestion:
     question, answer = required(where, fields, "question"), optional(where, fields, "answer") or ""
+    needed = tuple((name,) for name in dict.fromkeys(ids))
     try:
         sample = Sample.model_validate({name: value for name, value in fields.items() if name in Sample.model_fields})
     except ValidationError:
@@ -97,18 +98,19 @@ def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Foreign
             question_id=optional(where, fields, "id") or _digest(question, answer, *ids),
             question=question,
             answer=answer,
-            groups=tuple((name,) for name in dict.fromkeys(ids)),
+            groups=needed,
             evolution=optional(where, fields, "evolution") or "imported",
             language=optional(where, fields, "language"),
             split=optional(where, fields, "split"),
             metadata=metadata_of(where, fields) | ({"imported": told} if told else {}),
         )
+    groups = sample.retrieval_gt
     return ForeignQuestion(
         where=where,
         question_id=sample.id,
         question=question,
         answer=answer,
-        groups=sample.retrieval_gt if all(map(set(ids).intersection, sample.retrieval_gt)) else (tuple(ids),),
+        groups=groups if groups and all(map(set(ids).intersection, groups)) else needed,
         evolution=sample.evolution,
         language=sample.language,
         split=sample.split,

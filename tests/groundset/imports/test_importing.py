@@ -17,12 +17,14 @@ import groundset
 from groundset.comparing.settings import own_setting
 from groundset.exports import EXPORTS
 from groundset.exports.writing import export_run, read_set, write_set
+from groundset.imports.beir import read_beir
 from groundset.imports.importing import import_set
 from groundset.retrieval import embedder
 from groundset.runs.config import make_config
 from groundset.runs.derived import read_content, write_run
 from groundset.runs.progress import Progress
 from groundset.runs.ranks import with_ranks
+from groundset.runs.record import sample_row
 from programs.errors import InputError
 
 TIME = datetime(2024, 5, 6, 7, 8, 9)
@@ -231,6 +233,13 @@ def test_what_autorag_takes_is_taken(tmp_path: Path) -> None:
     assert (sample.id, sample.answer, sample.retrieval_gt) == ("1", "nine", (("c1", "c2"),))
 
 
+@pytest.mark.parametrize(("answers", "message"), [(9, "must be a list of texts"), (float("nan"), "has no answer")])
+def test_answers_that_are_no_texts_are_named(tmp_path: Path, answers: float, message: str) -> None:
+    qa = [{"qid": "1", "query": "When?", "retrieval_gt": ["c1"], "generation_gt": answers}]
+    with pytest.raises(InputError, match=f"row 1.*{message}"):
+        imported(write_tables(tmp_path / "foreign", qa), out=tmp_path / "run", load_embedder=None)
+
+
 def test_wrong_files_are_named(tmp_path: Path) -> None:
     good, out = write_tables(tmp_path / "good"), tmp_path / "run"
     (tmp_path / "empty").mkdir()
@@ -272,8 +281,9 @@ def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
     write_lines(
         folder / "corpus.jsonl",
         {"_id": "a", "title": "Ferry", "text": "The ferry leaves at nine."},
-        {"_id": "b", "title": "", "text": "It leaves at nine, the ferry.", "metadata": {"url": "x"}},
+        {"_id": "b", "title": " ", "text": "It leaves at nine, the ferry.", "metadata": {"url": "x"}},
         {"_id": "c", "title": "Nothing", "text": ""},
+        {"_id": "d", "title": " ", "text": " \n"},
     )
     write_lines(
         folder / "queries.jsonl",
@@ -295,6 +305,8 @@ def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
         ["9"],
     )
     assert (two.split, two.retrieval_gt) == ("test", (("a",), ("b",)))
+    (parent,) = groundset.open_run(tmp_path / "run").record["lineage"]["parents"]
+    assert parent["samples"] == 2
 
     write_lines(folder / "qrels" / "test.tsv", "1\ta\t1")
     with pytest.raises(InputError, match=r"train.tsv, line 2: question 1 is in test.tsv too"):
@@ -318,6 +330,23 @@ def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
     assert (sample.answer, sample.split) == ("", None)
 
 
+def test_a_beir_folder_says_what_it_leaves_out_and_takes_one_text_as_answers(tmp_path: Path) -> None:
+    folder = tmp_path / "beir"
+    write_lines(folder / "corpus.jsonl", {"_id": "a", "text": "The ferry leaves at nine."})
+    queries = folder / "queries.jsonl"
+    write_lines(queries, {"_id": 1, "text": "When?", "metadata": {"answers": "nine"}}, {"_id": 2, "text": "Why?"})
+    write_lines(folder / "qrels" / "test.tsv", "1\ta\t1", "9\ta\t1", "8\ta\t1")
+    found = read_beir([folder])
+    assert [asked.answer for asked in found.asked] == ["nine"]
+    assert list(found.notes) == [
+        "1 questions without a relevant chunk were left out.",
+        "2 questions that qrels judges are not in queries.jsonl, 8 among them.",
+    ]
+    write_lines(queries, {"_id": "1", "text": "When?", "metadata": {"answers": 9}})
+    with pytest.raises(InputError, match="answers must be texts"):
+        read_beir([folder])
+
+
 def test_a_beir_folder_of_ours_comes_back(tmp_path: Path) -> None:
     first = content()
     pair = first.samples[1].model_copy(update={"retrieval_gt": (("ferry-0002", "ferry-0001"), ("clock-0001",))})
@@ -338,6 +367,15 @@ def test_samples_of_a_run_keep_all_that_they_were(tmp_path: Path) -> None:
     after = read_content(tmp_path / "again")
     assert after.samples == with_ranks(first).samples
     assert after.chunks == first.chunks
+
+
+@pytest.mark.parametrize("groups", [[], [["gone"], ["ferry-0001"]]])
+def test_a_sample_whose_chunks_are_not_told_needs_all_its_contexts(tmp_path: Path, groups: list[list[str]]) -> None:
+    sample, chunks = content().samples[0], content().chunks[:2]
+    row = {**sample_row(sample.model_copy(update={"contexts": tuple(chunks)})), "retrieval_gt": groups}
+    imported(write_lines(tmp_path / "samples.jsonl", row), out=tmp_path / "run")
+    (after,) = read_content(tmp_path / "run").samples
+    assert after.retrieval_gt == (("ferry-0001",), ("ferry-0002",))
 
 
 def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
@@ -366,7 +404,10 @@ def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
             {**row, "contexts": [{"text": "b", "chunk_id": "x"}]},
             r"line 2, contexts: chunk x has another text in .*line 1",
         ),
+        ({**row, "contexts": [{"text": "a", "headings": "Intro"}]}, "line 2, contexts: `headings` must be a list"),
+        ({**row, "contexts": [{"text": "a", "headings": 1}]}, "line 2, contexts: `headings` must be a list"),
         ({**row, "answer": ""}, "line 2: question .* has no answer"),
+        ({**row, "answer": " "}, "line 2: question .* has no answer"),
         ({**row, "question": None}, "line 2: column question is missing"),
         (row, "line 2: the question id .* was used before"),
         ('{"question": "\\ud800"}', "line 2: not valid Unicode text"),

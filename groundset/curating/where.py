@@ -95,11 +95,19 @@ def _holds(part: ast.expr, row: Row) -> bool:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return not _holds(operand, row)
         case ast.Compare(left=left, ops=kinds, comparators=others) if all(type(kind) in _COMPARISONS for kind in kinds):
+            _check_members(left, kinds, others)
             pairs = pairwise(_value(each, row) for each in (left, *others))
             return all([_COMPARISONS[type(kind)](*pair) for kind, pair in zip(kinds, pairs, strict=True)])
         case ast.Name() | ast.Call():
             return bool(_value(part, row))
     raise ValueError("only comparisons, and, or, not and in are known")
+
+
+def _check_members(left: ast.expr, kinds: Sequence[ast.cmpop], others: Sequence[ast.expr]) -> None:
+    """Refuse a column in a text, as ``kind in ("time")`` is without a comma: what is missing would be in every text."""
+    for (part, whole), kind in zip(pairwise([left, *others]), kinds, strict=True):
+        if isinstance(kind, ast.In | ast.NotIn) and isinstance(part, ast.Name) and isinstance(whole, ast.Constant):
+            raise ValueError(f"in takes a list after a column: {part.id} in [{whole.value!r}]")
 
 
 def _value(part: ast.expr, row: Row) -> Any:

@@ -61,6 +61,8 @@ def test_every_column_can_be_asked_for(samples: list[Sample]) -> None:
         ("True", "only comparisons"),
         ("question.lower", "only comparisons"),
         ("rank is 1", "only comparisons"),
+        ('kind in ("time")', r"in takes a list after a column: kind in \['time'\]"),
+        ('not split not in "test"', r"split in \['test'\]"),
         ("probability < 'a'", "not supported between instances of 'float' and 'str'"),
         ("'a' in rank", "not iterable"),
         ("__import__('os').system('true')", "only columns, texts, numbers"),

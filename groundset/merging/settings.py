@@ -23,7 +23,10 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
     counts = [each["corpus"] or {} for each in settings]
     return {
         "configuration": _configuration([each["configuration"] for each in settings]),
-        "models": {role: _one([each[role] for each in models]) for role in models[0]},
+        "models": {
+            **{role: _one([each[role] for each in models]) for role in models[0]},
+            "embedder": models[0]["embedder"],  # the same weights, whatever each run calls them: it is loaded again
+        },
         "compiled": {
             step: told for step, told in compiled[0].items() if all(each.get(step) == told for each in compiled)
         },

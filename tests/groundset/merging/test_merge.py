@@ -241,6 +241,8 @@ def test_settings_say_what_the_runs_share() -> None:
     mixed = joined(chunk_size=80, seed=1)["configuration"]
     assert (mixed["chunker"], mixed["chunk_size"], mixed["seed"], mixed["embedder"]) == (None, None, None, "words")
     assert joined(embedder="/models/words")["configuration"]["embedder"] == "words"
+    elsewhere = {**SETTINGS["models"], "embedder": {**SETTINGS["models"]["embedder"], "name": "/models/words"}}
+    assert joined_settings([SETTINGS, {**SETTINGS, "models": elsewhere}], 3, 5)["models"] == SETTINGS["models"]
     own = joined(chunks="/data/own.jsonl")["configuration"]
     assert own["chunks"] == "/data/own.jsonl"
     for configuration, chunker in ((same["configuration"], "recursive"), (mixed, "own chunks"), (own, "own chunks")):

@@ -63,9 +63,10 @@ def merged_content(contents: Sequence[RunContent]) -> RunContent:
         run = unused(content.parents[0].name, runs)
         runs.append(run)
         _add(joined, content, run, corpus.add(content, run))
-    joined.reviews.sort(key=lambda review: review.read_at)
+    # Parts of one set have the reviews of its rejects each.
+    reviews = sorted(dict.fromkeys(joined.reviews), key=lambda review: review.read_at)
     vectors = np.concatenate([content.vectors for content in contents])
-    kept, repeats = without_repeats(joined.samples, vectors, readings(standing(joined.reviews)))
+    kept, repeats = without_repeats(joined.samples, vectors, readings(standing(reviews)))
     documents, chunks = list(corpus.documents.values()), list(corpus.chunks.values())
     merged = RunContent(
         samples=joined.samples,
@@ -75,7 +76,7 @@ def merged_content(contents: Sequence[RunContent]) -> RunContent:
         documents=documents,
         settings=joined_settings([content.settings for content in contents], len(documents), len(chunks)),
         rejects=[*joined.rejects, *repeats],
-        reviews=joined.reviews,
+        reviews=reviews,
         parents=tuple(parent for content in contents for parent in content.parents),
     )
     return with_ranks(merged.only(kept))
@@ -91,13 +92,26 @@ def _add(joined: _Joined, content: RunContent, run: str, became: dict[str, Chunk
         ids[sample.id] = sample.id if same else unused(sample.id, taken)
         taken.add(ids[sample.id])
         joined.samples.append(_moved(sample, ids[sample.id], run, became))
+    places = _add_rejects(joined.rejects, content.rejects, became)
     for review in content.reviews:
-        rejected = review.kind == "reject"
-        item = str(int(review.item) + len(joined.rejects)) if rejected else ids.get(review.item, review.item)
+        item = (places if review.kind == "reject" else ids).get(review.item, review.item)
         joined.reviews.append(review.model_copy(update={"item": item}))
-    for reject in content.rejects:
+
+
+def _add_rejects(joined: list[Reject], rejects: Sequence[Reject], became: dict[str, Chunk]) -> dict[str, str]:
+    """Add the rejects of a run; return the place of each by its place there.
+
+    One that an earlier run has too is kept once: parts of one set each have all of its rejects.
+    """
+    known = {reject: place for place, reject in enumerate(joined, 1)}
+    places = {}
+    for number, reject in enumerate(rejects, 1):
         chunk = became.get(reject.chunk_id)
-        joined.rejects.append(reject.model_copy(update={"chunk_id": chunk.chunk_id}) if chunk else reject)
+        moved = reject.model_copy(update={"chunk_id": chunk.chunk_id}) if chunk else reject
+        if moved not in known:
+            joined.append(moved)
+        places[str(number)] = str(known.get(moved, len(joined)))
+    return places
 
 
 def _moved(sample: Sample, name: str, run: str, became: dict[str, Chunk]) -> Sample:

@@ -213,6 +213,18 @@ def test_reviews_follow_what_they_are_about_and_readers_of_one_question_are_join
     assert {sample.metadata["run"] for sample in after.samples} == {"first"}
 
 
+def test_parts_of_one_set_have_its_rejects_and_their_reviews_once() -> None:
+    whole = content()
+    later = Reject(step="judge", reason="vague", chunk_id="clock-0001", question="Why?")
+    parts = [whole.only([0, 1]), replace(whole.only([2, 3]), rejects=[later, *whole.rejects])]
+    moved = [review.model_copy(update={"item": "2"}) for review in whole.reviews if review.kind == "reject"]
+    parts[1] = replace(parts[1], reviews=[*whole.reviews[:2], *moved])
+    after = merged_content(parts)
+    assert after.rejects == [*whole.rejects, later]
+    assert after.reviews == whole.reviews
+    assert len(after.samples) == 4
+
+
 def test_other_embedders_and_too_few_runs_are_refused(tmp_path: Path) -> None:
     models = {**SETTINGS["models"], "embedder": {"name": "bge", "sha256": "0" * 64}}
     write_run(tmp_path / "a", content(), content().made_by("sample"))

@@ -1,7 +1,7 @@
 """A set that was made elsewhere becomes a run: its chunks and questions embedded, ranked and judged."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -200,8 +200,15 @@ def _sample(asked: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
         probability=asked.probability or 0.0,
         split=asked.split,
         trail=asked.trail,
-        metadata=asked.metadata,
+        metadata=_metadata(asked.metadata),
     )
+
+
+def _metadata(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata whose ``focus`` is the sentence that a question asks about, or several, as everybody reads it."""
+    focus = told.get("focus", "")
+    is_ours = isinstance(focus, str) or (isinstance(focus, list) and all(isinstance(each, str) for each in focus))
+    return {"imported_focus" if name == "focus" and not is_ours else name: value for name, value in told.items()}
 
 
 def _judged(samples: Sequence[Sample], model: Any, compiled: Compiled, progress: Progress) -> list[Sample]:

@@ -378,6 +378,15 @@ def test_a_sample_whose_chunks_are_not_told_needs_all_its_contexts(tmp_path: Pat
     assert after.retrieval_gt == (("ferry-0001",), ("ferry-0002",))
 
 
+def test_what_another_set_calls_its_focus_is_no_sentence(tmp_path: Path) -> None:
+    row = {"answer": "nine", "contexts": ["The ferry leaves at nine."]}
+    foci = [3, {"a": 1}, ["x", 1], None, "The ferry leaves at nine.", ["The ferry", "leaves"]]
+    rows = [{**row, "question": f"When {at}?", "metadata": {"focus": focus}} for at, focus in enumerate(foci)]
+    imported(write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run")
+    told = [sample.metadata for sample in read_content(tmp_path / "run").samples]
+    assert told == [{"focus" if at > 3 else "imported_focus": focus} for at, focus in enumerate(foci)]
+
+
 def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
     file = write_lines(
         tmp_path / "rows.jsonl",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom, fisher_exact
 
 from groundset.reporting.contrasts import contrast_shares, contrast_values
 
@@ -57,3 +58,24 @@ def test_where_nothing_differs_nothing_is_seen() -> None:
 def test_too_few_values_say_nothing() -> None:
     assert contrast_shares(np.array([]), outcomes(1, 2)) is None
     assert contrast_values(np.array([1.0]), np.array([1.0, 2.0])) is None
+
+
+@pytest.mark.parametrize(("good", "n"), [(90, 100), (0, 100), (2, 20), (50, 100)])
+def test_a_share_as_far_away_as_is_told_is_seen_four_times_in_five(good: int, n: int) -> None:
+    found = contrast_shares(outcomes(good, n), outcomes(good, n))
+    assert found is not None
+    counts = np.arange(n + 1)
+    seen = []
+    for share in (good / n + found.detectable(1), good / n - found.detectable(1)):
+        before, after = binom.pmf(counts, n, good / n), binom.pmf(counts, n, share)
+        likely = [(x, y) for x in counts for y in counts if before[x] * after[y] > 1e-5]
+        tells = [(x, y) for x, y in likely if fisher_exact([[y, n - y], [x, n - x]]).pvalue < 0.05]
+        seen.append(sum(before[x] * after[y] for x, y in tells))
+    assert np.nanmax(seen) == pytest.approx(0.85, abs=0.075)
+
+
+def test_a_few_values_that_can_never_differ_enough_see_no_gain_at_all() -> None:
+    shares, values = contrast_shares(outcomes(1, 2), outcomes(1, 2)), contrast_values(np.arange(2.0), np.arange(2.0))
+    assert shares is not None
+    assert values is not None
+    assert (shares.detectable(1), values.detectable(1)) == (1.0, 0.5)

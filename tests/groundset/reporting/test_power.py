@@ -57,6 +57,7 @@ def test_six_questions_that_one_of_them_all_wins_are_the_fewest() -> None:
 
 def test_the_number_of_questions_that_is_told_has_that_power() -> None:
     needed = questions_needed(0.05, 0.2)
-    assert needed == 626
-    assert power_of(0.05, 0.2, needed) == pytest.approx(POWER, abs=0.03)
+    assert needed == 658
+    assert power_of(0.05, 0.2, needed) >= POWER > power_of(0.05, 0.2, needed - 10)
+    assert detectable_difference(needed, 0.2) == pytest.approx(0.05, abs=1e-4)
     assert questions_needed(0.3, 0.2) is None

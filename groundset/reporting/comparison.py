@@ -190,7 +190,7 @@ def _corpora(names: Sequence[str], facts: Sequence[RunFacts]) -> list[str]:
         texts = {source.digest for source in each.sources}
         same = len(first & texts)
         if texts == first:
-            cut = "cut the same way" if set(each.chunk_ids) == set(facts[0].chunk_ids) else "cut in another way"
+            cut = "cut the same way" if each.cut == facts[0].cut else "cut in another way"
             told = f"is over the same {counted(same, 'document')} as {names[0]}, {cut}"
         elif same:
             told = f"shares {counted(same, 'document')} with {names[0]}, of {len(texts):,} and {len(first):,}"

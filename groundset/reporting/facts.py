@@ -45,6 +45,7 @@ class RunFacts:
         tried: the steps that spoke, in their order.
         sources: the documents.
         chunk_ids, chunk_sources: of each chunk its id and that of its document.
+        cut: a hash of each chunk's text; ids are numbers in a document, however it is cut.
         tried_chunks: the chunks that attempts were about.
         questions, chunks: embeddings, a row for each sample and each chunk; None where they are not all there.
         readings: what readers said of samples, by their id.
@@ -65,6 +66,7 @@ class RunFacts:
     sources: Sequence[Origin]
     chunk_ids: Sequence[str]
     chunk_sources: Sequence[str]
+    cut: frozenset[str]
     tried_chunks: frozenset[str]
     questions: Vectors | None
     chunks: Vectors | None
@@ -146,6 +148,7 @@ def read_facts(folder: Path) -> RunFacts:
             sources=[Origin(each.doc_id, each.path, each.title, _digest(each.text)) for each in documents],
             chunk_ids=[chunk.chunk_id for chunk in chunks],
             chunk_sources=[chunk.doc_id for chunk in chunks],
+            cut=frozenset(_digest(chunk.text) for chunk in chunks),
             tried_chunks=frozenset(name for number in numbers for name in store.attempts.contexts(number)),
             questions=_stacked(list(store.results.vectors())[: len(samples)], len(samples)),
             chunks=None if store.without("vector") or not chunks else store.vectors(),

@@ -101,24 +101,27 @@ def _embedder(facts: RunFacts) -> Any:
 
 
 def _critic(facts: RunFacts) -> Any:
-    return (facts.meta["compiled"] or {}).get("judge")
+    """Return what tells one critic from another; what its threshold promises does not, and older runs note less."""
+    judge = (facts.meta["compiled"] or {}).get("judge") or {}
+    return {name: judge[name] for name in ("model", "optimizer", "threshold") if name in judge}
 
 
-def _corpus(facts: RunFacts) -> Any:
-    return frozenset(facts.chunk_ids)
+def _search(facts: RunFacts) -> Any:
+    embedder = _embedder(facts)
+    return embedder and (embedder, facts.cut)
 
 
 _OTHER_EMBEDDER = "their embedders differ, or are not known"
-_OTHER_CORPUS = "their chunks differ, and a passage is harder to find among more of them"
+_OTHER_SEARCH = "their chunks or embedders differ, or are not known, and ranks are those of one search among all chunks"
 MEASURES = (
     Measure("attempts that gave a sample", "share", _attempts),
     Measure("signed of those read", "share", _signed),
     Measure("documents asked about", "share", _documents),
-    Measure("hit at 1", "share", lambda facts, _: found_within(facts, 1), same=_corpus, unless=_OTHER_CORPUS),
+    Measure("hit at 1", "share", lambda facts, _: found_within(facts, 1), same=_search, unless=_OTHER_SEARCH),
     Measure(
-        f"hit at {EARLY}", "share", lambda facts, _: found_within(facts, EARLY), same=_corpus, unless=_OTHER_CORPUS
+        f"hit at {EARLY}", "share", lambda facts, _: found_within(facts, EARLY), same=_search, unless=_OTHER_SEARCH
     ),
-    Measure("rank", "values", _ranks, 0, _corpus, _OTHER_CORPUS),
+    Measure("rank", "values", _ranks, 0, _search, _OTHER_SEARCH),
     Measure("likeness to the passage", "values", _likeness, 2, _embedder, _OTHER_EMBEDDER),
     Measure("words shared with the passage", "values", _shared, 2),
     Measure("likeness to the nearest other", "values", _twins, 2, _embedder, _OTHER_EMBEDDER),

@@ -88,10 +88,31 @@ def test_what_cannot_be_compared_is_not_tested(two: Callable[..., list[Path]]) -
     other = {"lm": {"name": "x"}, "embedder": {"name": "y", "sha256": "e" * 64}}
     comparison = compare_runs(two(models=other, compiled={}))
     tested = {change.measure.name for change in comparison.changes}
+    assert tested.isdisjoint({"hit at 1", "hit at 5", "rank"}), "ranks are of a search with the embedder"
     assert tested.isdisjoint({"likeness to the passage", "likeness to the nearest other", "score of the critic"})
     told = "likeness to the passage of second is not tested: their embedders differ, or are not known."
     assert told in comparison.notes
     assert row(comparison, "likeness to the passage")[1] != "not known", "it is told all the same"
+
+
+def test_ranks_among_chunks_of_other_texts_are_not_compared_though_their_ids_are_the_same(
+    two: Callable[..., list[Path]],
+) -> None:
+    runs = two()
+    with RunStore.open(runs[1]) as store:
+        store._database.execute("UPDATE chunks SET record = json_set(record, '$.text', 'cut elsewhere')")
+    comparison = compare_runs(runs)
+    assert comparison.notes[0] == "second is over the same 4 documents as first, cut in another way."
+    assert {change.measure.name for change in comparison.changes}.isdisjoint({"hit at 1", "hit at 5", "rank"})
+
+
+@pytest.mark.parametrize(("threshold", "is_tested"), [(0.42, True), (0.9, False)])
+def test_a_critic_is_the_same_one_whatever_was_noted_of_its_promise(
+    two: Callable[..., list[Path]], threshold: float, is_tested: bool
+) -> None:
+    judge = {"model": "head", "optimizer": "fit-head", "threshold": threshold}
+    changes = compare_runs(two(compiled={"judge": judge})).changes
+    assert ("score of the critic" in {change.measure.name for change in changes}) == is_tested
 
 
 @pytest.mark.parametrize("samples", [0, 1])

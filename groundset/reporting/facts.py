@@ -88,9 +88,12 @@ class RunFacts:
 
     @cached_property
     def passed_over(self) -> frozenset[str]:
-        """Return the chunks that a step found no good to ask about, less those that were asked about all the same."""
+        """Return the chunks that a step found no good to ask about, and that nothing was ever asked about.
+
+        A step passes a chunk over too once it holds nothing further to ask.
+        """
         passed = {reject.chunk_id for reject in self.rejects if is_passage(reject)}
-        return frozenset(passed - self.kept_chunks)
+        return frozenset(passed - self.kept_chunks - {reject.chunk_id for reject in self.refused})
 
     @property
     def knows_usable(self) -> bool:

@@ -21,7 +21,7 @@ def section(facts: RunFacts) -> PageSection:
     same = len(asked) - len({tuple(tokens(question)) or question for question in asked})
     refused = sum(reject.step == "duplicate" for reject in facts.rejects)
     figures = [_distinct(asked, 1), _distinct(asked, 2), stated_share("Same words", same, len(asked), "question",
-               "questions whose words another one has, in the same order")]  # fmt: skip
+               "questions that repeat the words of an earlier one, in the same order")]  # fmt: skip
     drawn, notes = [], []
     near = np.empty(0) if facts.questions is None else nearest_other(facts.questions)
     if facts.questions is not None and (likeness := mean_likeness(facts.questions)) is not None:

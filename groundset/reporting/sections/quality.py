@@ -16,11 +16,12 @@ _EDGES = np.linspace(0, 1, 21)
 def section(facts: RunFacts) -> PageSection:
     """Tell the share of good questions: what the critic promises and what readers found."""
     promise = (facts.meta["compiled"] or {}).get("judge", {})
-    verdicts = Counter(facts.readings[sample.id].verdict for sample in facts.samples if sample.id in facts.readings)
+    readings = [facts.readings[sample.id] for sample in facts.samples if sample.id in facts.readings]
+    verdicts = Counter(reading.verdict for reading in readings)
     read = verdicts.total()
     mended = sum(
         reading.verdict == "good" and (reading.question is not None or reading.answer is not None)
-        for reading in facts.readings.values()
+        for reading in readings
     )
     scores = np.array([sample.probability for sample in facts.samples])
     figures = [expected_good(facts)]
@@ -36,7 +37,7 @@ def section(facts: RunFacts) -> PageSection:
         ]  # fmt: skip
     figures.append(stated_spread("Score", scores, "sample", "the probability of being good, as the critic sees it", 2))
     notes = []
-    if promise:
+    if "expected_good" in promise and facts.samples:
         notes.append(
             "The expected share was measured on labelled questions: of those that the critic "
             f"({promise.get('model', UNKNOWN)}, by {promise.get('optimizer', UNKNOWN)}) accepts at the threshold of "
@@ -56,7 +57,9 @@ def expected_good(facts: RunFacts) -> Stated:
     promise = (facts.meta["compiled"] or {}).get("judge", {})
     meaning = "what the threshold of the critic let through on labelled questions"
     if "expected_good" not in promise or not facts.samples:
-        return Stated("Expected good", UNKNOWN, "", "", "no critic with a threshold measured on labels decided")
+        return Stated(
+            "Expected good", UNKNOWN, "", "", "nothing that was measured on labels says it of all these questions"
+        )
     rows = promise.get("measured_on")
     n = "labelled questions; how many is not noted" if rows is None else counted(rows, "labelled question")
     return Stated("Expected good", percent(promise["expected_good"]), n, bounds(*promise["interval"]), meaning)

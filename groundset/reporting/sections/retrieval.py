@@ -43,9 +43,9 @@ def section(facts: RunFacts) -> PageSection:
         drawn.append(_shares("near", near, "Likeness of question and passage", "cosine of their embeddings"))
     drew = "documents" if by_document else "questions"
     notes = [f"95 % intervals of means draw {drew} anew; a rank beyond {SEARCH_DEPTH} counts as not found."]
-    if facts.max_rank and not facts.derived:
+    if facts.max_rank:
         notes.append(
-            f"The run kept only questions that found their passage at rank {facts.max_rank} or better with its own "
+            f"Only questions were kept that found their passage at rank {facts.max_rank} or better with the run's own "
             "embedder, so these figures flatter that embedder. The command groundset roundtrip compares others."
         )
     return PageSection(

@@ -18,11 +18,12 @@ from groundset.reporting import pictures, sections
 from groundset.reporting.facts import read_facts
 from groundset.reporting.page import render
 from groundset.reporting.report import report_page
-from groundset.reporting.sections import coverage, made, quality
+from groundset.reporting.sections import coverage, made, quality, retrieval
 from groundset.runs.record import write_files
 from groundset.runs.reviews import Review
 from groundset.runs.store import RunStore
 from programs.errors import DamagedRunError, InputError
+from programs.types import Reject
 
 MakeRun = Callable[..., Path]
 KEYS = ["made", "quality", "yield", "refused", "coverage", "questions", "diversity", "retrieval", "power", "cost"]
@@ -136,8 +137,32 @@ def test_a_run_that_was_not_generated_invents_nothing(make_run: MakeRun) -> None
     assert "Made by groundset merge, of what was there already" in text
     assert "This run holds no steps of its own." in text
     assert "This run notes no calls and no time of its own." in text
-    assert "Expected good no critic with a threshold measured on labels decided not known" in text
+    assert "Expected good nothing that was measured on labels says it of all these questions not known" in text
     assert "Attempts" not in text
+
+
+def test_a_critic_that_promises_nothing_is_not_said_to(make_run: MakeRun) -> None:
+    judge = {"model": "head", "optimizer": "fit-head", "threshold": 0.42}
+    text = text_of(quality.section, make_run(compiled={"judge": judge}))
+    assert "says it of all these questions not known" in text
+    assert "The expected share was measured" not in text
+
+
+def test_a_run_made_of_one_that_kept_only_what_was_found_flatters_its_embedder_too(make_run: MakeRun) -> None:
+    lineage = {"command": "sample", "options": {}, "parents": []}
+    assert "at rank 5 or better with the run's own embedder" in text_of(retrieval.section, make_run(lineage=lineage))
+
+
+def test_a_chunk_that_holds_nothing_further_to_ask_held_something(make_run: MakeRun) -> None:
+    run = make_run(samples=3)
+    before = read_facts(run)
+    with RunStore.open(run) as store:
+        asked = Reject(step="judge", reason="not clear", chunk_id="loom-0", question="What?")
+        further = [
+            Reject(step="keyphrases", reason="no further sentence", chunk_id=name) for name in ("loom-0", "loom-1")
+        ]
+        store.results.add([], [asked, *further])
+    assert read_facts(run).passed_over - before.passed_over == {"loom-1"}
 
 
 def test_a_run_that_is_still_going_is_told_as_of_now(make_run: MakeRun) -> None:

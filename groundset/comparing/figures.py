@@ -58,7 +58,7 @@ def mean(values: Values, units: Units, *, lowest: float = 0.0) -> Figure:
     """Return a mean of values between ``lowest`` and 1 with its percentile bootstrap interval.
 
     Where all values are the same, drawing again shows nothing; the interval is then as wide as Wilson's for that many
-    equal outcomes.
+    equal outcomes. Where all units have the same mean, values are drawn instead.
     """
     from scipy.stats import binomtest, bootstrap
 
@@ -66,6 +66,8 @@ def mean(values: Values, units: Units, *, lowest: float = 0.0) -> Figure:
     if np.ptp(values) == 0:
         width = float(binomtest(0, len(values)).proportion_ci(method="wilson").high)
         return Figure(value, max(lowest, value - width), min(1.0, value + width))
+    if np.allclose(np.bincount(units, weights=values), value * np.bincount(units)):
+        units = np.arange(len(values))
     sums, counts = np.bincount(units, weights=values), np.bincount(units).astype(float)
 
     def ratio(drawn_sums: Any, drawn_counts: Any, axis: int) -> Any:

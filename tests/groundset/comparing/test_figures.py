@@ -69,3 +69,9 @@ def test_more_questions_detect_less_and_more_tests_more():
 
 def test_figures_read_well():
     assert str(Figure(0.0749, -0.0001, 0.1551)) == "0.07 (0.00 to 0.16)"
+
+
+def test_documents_that_are_all_alike_do_not_make_a_mean_certain() -> None:
+    hits, documents = np.tile([0.0, 1.0], 10), np.repeat(np.arange(10), 2)
+    assert mean(hits, documents) == mean(hits, np.arange(20))
+    assert mean(hits, documents).low < 0.4

@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from groundset.comparing.figures import ALPHA, Figure, Units, Values, detectable, holm, mcnemar, mean, permutation
+from groundset.comparing.figures import (
+    ALPHA,
+    Figure,
+    Units,
+    Values,
+    detectable,
+    holm,
+    mcnemar,
+    mean,
+    permutation,
+    told_p,
+)
 from groundset.comparing.settings import RetrievalSetting
 
 HIT, RECIPROCAL = "hit@1", "mean reciprocal rank"
@@ -66,7 +77,7 @@ def sentences(found: Sequence[Difference], settings: Sequence[RetrievalSetting],
     said: dict[tuple[int, int], list[str]] = {}
     for each in found:
         if each.is_real:
-            figure = f"{each.measure} +{each.gain}, {_probability(each.p)}"
+            figure = f"{each.measure} +{each.gain}, {told_p(each.p)}"
             said.setdefault((each.better, each.worse), []).append(figure)
     lines = [
         f"{_name(settings[better], settings, None)} finds more than "
@@ -99,7 +110,3 @@ def _name(setting: RetrievalSetting, settings: Sequence[RetrievalSetting], besid
     if setting.size and any(other.size != setting.size for other in others):
         parts.append(f"at {setting.size}")
     return " ".join(parts)
-
-
-def _probability(p: float) -> str:
-    return "p<0.001" if p < 0.001 else f"p={p:.2g}"

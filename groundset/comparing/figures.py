@@ -125,6 +125,11 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     return corrected
 
 
+def told_p(p: float) -> str:
+    """Return a probability as a reader reads it."""
+    return "p<0.001" if p < 0.001 else f"p={p:.2g}"
+
+
 def detectable(gain: Figure, questions: int, tests: int, *, counted: bool) -> float:
     """Return the smallest true gain that would be told apart four times in five, judged by a gain's interval.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from groundset.comparing.figures import ALPHA, Values, holm
+from groundset.comparing.figures import ALPHA, Values, holm, told_p
 from groundset.reporting.contrasts import Contrast, contrast_shares, contrast_values
 from groundset.reporting.facts import RunFacts, read_facts
 from groundset.reporting.measures import MEASURES, Measure, drawn
@@ -165,11 +165,6 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
         for (measure, run, found), p in zip(tested, corrected, strict=True)
     ]
     return RunComparison(names, facts, values, changes, [*_corpora(names, facts), *_reading(len(tested)), *untested])
-
-
-def told_p(p: float) -> str:
-    """Return a probability as a reader reads it."""
-    return "p<0.001" if p < 0.001 else f"p={p:.2g}"
 
 
 def _names(facts: Sequence[RunFacts]) -> list[str]:

@@ -1,8 +1,9 @@
 """A comparison of runs as a page."""
 
+from groundset.comparing.figures import told_p
 from groundset.reporting import pictures
 from groundset.reporting.blocks import Grid, PageSection, Picture
-from groundset.reporting.comparison import RunComparison, told_p
+from groundset.reporting.comparison import RunComparison
 from groundset.reporting.page import render
 
 DIFFERENCES = ("measure", "run", "difference", "p", "seen from")

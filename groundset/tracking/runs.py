@@ -69,10 +69,9 @@ def log_report(run: Path, page: str, name: str, *, texts: bool) -> Tracked | Non
     record = run_files(run).record
     with RunStore.read(run) as store:
         before = store.meta("tracked")
-    if not before or not record.is_file():
-        return None
-    key = _key(record, json.loads(record.read_text(encoding="utf-8")))
-    if before["version"] not in {_version(key, texts=each) for each in (True, False)}:
+        # As run.json has them, which may be lost or damaged: a report does without it.
+        key = _key(record, {"identity": store.meta("digest"), "growth": store.meta("growth")})
+    if not before or before["version"] not in {_version(key, texts=each) for each in (True, False)}:
         return None
     place = tracking_place(before["store"], create=False)
     if shown(place.uri) != before["store"]:

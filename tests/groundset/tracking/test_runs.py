@@ -65,6 +65,14 @@ def test_a_report_is_kept_with_its_run_and_a_later_one_takes_its_place(tracked: 
     assert file.read_text(encoding="utf-8") == PAGE
 
 
+@pytest.mark.parametrize("broken", ["{", "[1]", "{}"])
+def test_a_damaged_record_does_not_keep_a_report_from_its_run(tracked: Path, broken: str) -> None:
+    (tracked / "run.json").write_text(broken, encoding="utf-8")
+    assert log_report(tracked, PAGE, "report.html", texts=False) is not None
+    (tracked / "run.json").unlink()
+    assert log_report(tracked, PAGE, "report.html", texts=False) is not None
+
+
 def test_another_machine_gets_it_only_if_that_was_asked_for(tracked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "store_host", lambda uri: "mlflow.example")
     told = log_report(tracked, PAGE, "report.html", texts=False)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from groundset.exports.base import EvaluationSet
+from groundset.exports.rows import relevant_ids
 from programs.errors import InputError
 
 SHARES: Mapping[str, float] = {"train": 0.8, "dev": 0.1, "test": 0.1}
@@ -34,9 +35,9 @@ def as_file_name(split: str) -> str:
 def split_by_document(content: EvaluationSet) -> Splits:
     """Return the splits of a run if every sample has one, else draw them.
 
-    Questions that need chunks of several documents hold these together. Most of the questions go to ``train``, about a
-    tenth each to ``dev`` and ``test``, and at least one document each if there are three. What is drawn depends on the
-    ids alone, not on their order. Documents that nothing is asked about are shared out as the questions are.
+    Questions that chunks of several documents answer hold these together. Most of the questions go to ``train``, about
+    a tenth each to ``dev`` and ``test``, and at least one document each if there are three. What is drawn depends on
+    the ids alone, not on their order. Documents that nothing is asked about are shared out as the questions are.
 
     Raises:
         InputError: splits of the run share a document.
@@ -44,7 +45,11 @@ def split_by_document(content: EvaluationSet) -> Splits:
     doc_ids = {chunk.chunk_id: chunk.doc_id for chunk in content.chunks}
     needed = {sample.id: [doc_ids[group[0]] for group in sample.retrieval_gt] for sample in content.samples}
     given = {sample.id: sample.split for sample in content.samples if sample.split}
-    asked = _given(needed, given) if len(given) == len(needed) else _drawn(needed)
+    if len(given) == len(needed):
+        asked = _given(needed, given)
+    else:
+        # A chunk that answers just as well ties its document too: a model could learn the answer there.
+        asked = _drawn({sample.id: [doc_ids[name] for name in relevant_ids(sample)] for sample in content.samples})
     samples = {name: asked[documents[0]] for name, documents in needed.items()}
     others = Counter(chunk.doc_id for chunk in content.chunks if chunk.doc_id not in asked)
     return Splits(samples, asked | _share_out(others, Counter(sorted(samples.values()))))

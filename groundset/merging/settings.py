@@ -27,9 +27,7 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
             **{role: _one([each[role] for each in models]) for role in models[0]},
             "embedder": models[0]["embedder"],  # the same weights, whatever each run calls them: it is loaded again
         },
-        "compiled": {
-            step: told for step, told in compiled[0].items() if all(each.get(step) == told for each in compiled)
-        },
+        "compiled": _promises(compiled),
         "corpus": {
             **{name: sum(each.get(name, 0) for each in counts) for name in counts[0]},
             "documents": documents,
@@ -37,6 +35,20 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
         },
         "skipped": [file for each in settings for file in each["skipped"] or ()],
     }
+
+
+def _promises(compiled: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the compiled critics that all runs share; older runs did not note how many rows one was measured on."""
+    found: dict[str, Any] = {}
+    for step in compiled[0]:
+        told = [each.get(step) or {} for each in compiled]
+        if all(_without_rows(each) == _without_rows(told[0]) for each in told):
+            found[step] = max(told, key=len)
+    return found
+
+
+def _without_rows(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name != "measured_on"}
 
 
 def _one(models: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

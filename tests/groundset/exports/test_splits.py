@@ -50,10 +50,13 @@ def test_shares_are_of_questions_where_documents_have_more_and_less(large):
     assert counts == {"train": 656, "dev": 82, "test": 82}
 
 
-def test_an_alternative_in_another_document_holds_nothing_together(large):
-    other = {"retrieval_gt": ((large.samples[0].contexts[0].chunk_id, large.chunks[-1].chunk_id),)}
-    changed = [large.samples[0].model_copy(update=other), *large.samples[1:]]
-    assert split_by_document(replace(large, samples=changed)) == split_by_document(large)
+def test_a_chunk_that_answers_as_well_holds_its_document_too(large):
+    apart = split_by_document(large).documents
+    one, other = (min(name for name, split in apart.items() if split == wanted) for wanted in ("dev", "test"))
+    first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
+    known = sample("q", first[one]).model_copy(update={"retrieval_gt": ((first[one].chunk_id, first[other].chunk_id),)})
+    splits = split_by_document(replace(large, samples=[*large.samples, known]))
+    assert splits.documents[one] == splits.documents[other] == splits.samples["q"]
 
 
 @pytest.mark.parametrize(("count", "found"), [(1, {"train"}), (2, {"train"}), (3, {"train", "dev", "test"})])
@@ -78,7 +81,9 @@ def test_the_splits_of_a_run_are_kept_unless_a_sample_has_none(large):
 
 def test_splits_that_share_a_document_are_refused(large):
     own = [each.model_copy(update={"split": f"s{place % 2}"}) for place, each in enumerate(large.samples)]
-    with pytest.raises(InputError, match="document d00 is in the splits s0 and s1; split the run anew by `groundset split`"):
+    with pytest.raises(
+        InputError, match="document d00 is in the splits s0 and s1; split the run anew by `groundset split`"
+    ):
         split_by_document(replace(large, samples=own))
 
 

@@ -249,6 +249,12 @@ def test_settings_say_what_the_runs_share() -> None:
     assert same["configuration"] == {**first, "documents": ["/data/docs", "/data/more"], "chunks": None}
     assert same["models"] == SETTINGS["models"]
     assert same["compiled"] == promise
+    noted = {"judge": {**promise["judge"], "measured_on": 120}}
+    for compiled in ((noted, promise), (promise, noted)):
+        told = joined_settings([{**SETTINGS, "compiled": each} for each in compiled], 3, 5)
+        assert told["compiled"] == noted, "an older run did not note it"
+    other = {"judge": {**promise["judge"], "threshold": 0.5}}
+    assert joined_settings([{**SETTINGS, "compiled": each} for each in (promise, other)], 3, 5)["compiled"] == {}
     assert same["corpus"] == {**SETTINGS["corpus"], "files": 4, "documents": 3, "chunks": 5}
     mixed = joined(chunk_size=80, seed=1)["configuration"]
     assert (mixed["chunker"], mixed["chunk_size"], mixed["seed"], mixed["embedder"]) == (None, None, None, "words")

@@ -19,8 +19,11 @@ def check_set(content: EvaluationSet) -> None:
     known = {chunk.chunk_id for chunk in content.chunks}
     sources = {document.doc_id for document in content.documents}
     for sample in content.samples:
-        if not sample.question.strip() or not sample.answer.strip():
-            raise InputError(f"sample {sample.id} has no question or no answer")
+        if not sample.question.strip():
+            raise InputError(f"sample {sample.id} has no question")
+        if not sample.answer.strip():
+            mend = "leave such samples out by `groundset drop --where 'not answer'`"
+            raise InputError(f"sample {sample.id} has no answer, which every format asks for; {mend}")
         if not sample.retrieval_gt or not all(sample.retrieval_gt):
             raise InputError(f"sample {sample.id} has no ground-truth chunk")
         missing = [name for group in sample.retrieval_gt for name in group if name not in known]

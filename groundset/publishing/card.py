@@ -73,13 +73,14 @@ def front_matter(publication: Publication) -> dict[str, Any]:
     """Return the metadata that the Hub reads."""
     content = publication.content
     splits = {QA: list(by_split(content.samples)), CORPUS: [CORPUS]}
+    written = _written(publication.record.get("models") or {})
     size = next((name for limit, name in _SIZES if len(content.samples) < limit), _LARGEST)
     return {
         "license": publication.licence,
         "language": [code for code in _counted(s.language for s in content.samples) if _LANGUAGE.fullmatch(code)],
         "size_categories": [size],
         "task_categories": ["question-answering", "text-retrieval"],
-        "tags": ["rag", "evaluation", "synthetic", "groundset"],
+        "tags": ["rag", "evaluation", *(["synthetic"] if written else []), "groundset"],
         "pretty_name": publication.name,
         "configs": [
             {

@@ -46,7 +46,7 @@ def test_invalid_tables_are_refused_before_anything_is_written(content, document
         ([good], [*chunks, chunks[0]], documents, "chunk id ferry-0002 occurs twice"),
         ([good], chunks[1:], documents, "rests on chunk ferry-0002, which the run does not hold"),
         ([good.model_copy(update={"retrieval_gt": ()})], chunks, documents, "no ground-truth chunk"),
-        ([good.model_copy(update={"answer": " "})], chunks, documents, "no question or no answer"),
+        ([good.model_copy(update={"answer": " "})], chunks, documents, "has no answer, .* `groundset drop"),
         ([good], chunks, documents[:1], "belongs to document clock, which is missing"),
         ([good], [*chunks, chunks[0].model_copy(update={"chunk_id": "x", "text": " "})], documents, "empty"),
     ]

@@ -111,6 +111,7 @@ def test_a_set_of_which_little_is_known_has_a_card(card, run_of, tmp_path):
     bare = card(run_of(tmp_path / "bare", 1, meta={"models": None, "compiled": {}}))
     assert "By what recipe the questions were made is not known." in bare
     assert "Nothing was measured" in bare
+    assert DatasetCard(bare).data.tags == ["rag", "evaluation", "groundset"], "people may have written it"
     bare = card(run_of(tmp_path / "uncompiled", 1, meta={"compiled": {}}))
     assert "No critic was compiled." in bare
 

@@ -182,7 +182,7 @@ def test_commands_print_hostile_names_harmlessly(docs, tmp_path, terminal):
     made = printed_by(GENERATE, "generate", docs, "--out", out, *options, terminal=terminal)
     assert r"Reading eight\u202efdp.\u2066exe\u2069\u200f.md" in made
     assert "Kept 3 of 3 samples" in made
-    assert r"groundset show" in made
+    assert "groundset review" in made
     shown = printed_by(CHUNK, "show", out, terminal=terminal)
     assert "Shown: 3 of 3 samples." in shown
     rows = printed_by(CHUNK, "show", out, "--json", terminal=terminal)

@@ -53,7 +53,7 @@ def test_all_samples_made(run, docs, tmp_path):
     assert "Kept 8 of 8 samples (simple 4, conditional 2, reasoning 2)" in ran.out
     assert "Refused" in ran.out
     assert "not independent" in ran.out
-    assert f"groundset show {tmp_path / 'run'}" in ran.out
+    assert f"groundset review {tmp_path / 'run'}" in ran.out
     assert "20 chunks from 5 documents" in ran.err
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names - {".lock"} == {"run.sqlite", "run.json", "samples.jsonl", "rejects.jsonl"}

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from groundset.curating.where import matching
-from groundset.runs.derived import RunContent, read_content, write_run
+from groundset.runs.derived import RunContent, read_content, reject_of, write_run
 from groundset.runs.folder import check_free
 from groundset.runs.progress import counted
 from groundset.runs.reviews import readings, standing
 from programs.errors import InputError
-from programs.types import Reject, Sample
+from programs.types import Sample
 
 STEP = "drop"  # what the samples that went are rejects of
 
@@ -32,7 +32,7 @@ def drop_run(run: Path, where: str, out: Path) -> list[str]:
     if len(going) == len(content.samples):
         raise InputError(f"--where {where}: it holds for every sample of {run}, and nothing would be left")
     kept = content.only(place for place in range(len(content.samples)) if place not in going)
-    rejects = [_reject(content.samples[place], where) for place in sorted(going)]
+    rejects = [reject_of(content.samples[place], STEP, f"dropped: {where}") for place in sorted(going)]
     kept = replace(kept, rejects=[*content.rejects, *rejects])
     told = f"Dropped {len(going)} of {counted(len(content.samples), 'sample')}."
     return [told, *write_run(out, kept, content.made_by("drop", where=where))]
@@ -51,13 +51,3 @@ def list_drops(run: Path, where: str) -> tuple[list[Sample], int]:
 def _going(content: RunContent, where: str) -> set[int]:
     verdicts = {item: reading.verdict for item, reading in readings(standing(content.reviews)).items()}
     return set(matching(where, content.samples, verdicts))
-
-
-def _reject(sample: Sample, where: str) -> Reject:
-    return Reject(
-        step=STEP,
-        reason=f"dropped: {where}",
-        chunk_id=sample.contexts[0].chunk_id,
-        probability=sample.probability,
-        question=sample.question,
-    )

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from groundset.judging import OpenCritic, open_critic
-from groundset.runs.derived import RunContent, read_content, write_run
+from groundset.runs.derived import RunContent, read_content, reject_of, write_run
 from groundset.runs.folder import check_free
 from groundset.runs.progress import Progress, counted
 from programs.errors import InputError
@@ -125,13 +125,9 @@ def _place(sample: Sample) -> int | None:
 
 
 def _reject(sample: Sample, decision: "Decision") -> Reject:
-    return Reject(
-        step=_JUDGE,
-        reason=f"not {decision.weakest}",
-        chunk_id=sample.contexts[0].chunk_id,
-        probability=round(decision.probability, 4),
-        question=sample.question,
-    )
+    # What the critic said, not what the support of the answer limits it to.
+    told = {"probability": round(decision.probability, 4)}
+    return reject_of(sample, _JUDGE, f"not {decision.weakest}").model_copy(update=told)
 
 
 def _settings(content: RunContent, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from groundset.corpus import Corpus, CorpusOptions, build_corpus
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
 from groundset.curating.remap import Moved, Remap, Texts, with_known_ids
 from groundset.runs.config import RunConfig, make_config
-from groundset.runs.derived import RunContent, read_content, write_run
+from groundset.runs.derived import RunContent, read_content, reject_of, write_run
 from groundset.runs.folder import check_free
 from groundset.runs.identity import hash_sources
 from groundset.runs.lineage import Lineage, Parent
@@ -20,7 +20,7 @@ from groundset.runs.progress import Progress
 from groundset.runs.ranks import with_ranks
 from groundset.runs.tables import Vectors
 from programs.errors import InputError
-from programs.types import Chunk, Reject, Sample
+from programs.types import Chunk, Sample
 
 STEP = "update"  # what the samples that went are rejects of
 _NEEDS_EMBEDDER = ("semantic", "token")
@@ -86,7 +86,7 @@ def update_run(run: Path, docs: Sequence[Path], out: Path, *, quiet: bool = Fals
         chunks=now.chunks,
         chunk_vectors=chunk_vectors,
         documents=now.documents,
-        rejects=[*content.rejects, *(_reject(sample, reason) for sample, reason in dropped)],
+        rejects=[*content.rejects, *(reject_of(sample, STEP, reason) for sample, reason in dropped)],
         settings={
             **content.settings,
             "configuration": {**own, "documents": [str(path.absolute()) for path in docs], "chunks": None},
@@ -163,16 +163,6 @@ def _read(config: RunConfig, embedder: _Embedder, progress: Progress) -> Corpus:
 
 def _parent(docs: Path) -> Parent:
     return Parent(name=docs.absolute().name, identity=hash_sources([docs]), samples=0)
-
-
-def _reject(sample: Sample, reason: str) -> Reject:
-    return Reject(
-        step=STEP,
-        reason=reason,
-        chunk_id=sample.contexts[0].chunk_id,
-        probability=sample.probability,
-        question=sample.question,
-    )
 
 
 def _documents(before: Texts, now: Texts) -> dict[str, int]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from groundset.runs.derived import reject_of
 from groundset.runs.duplicates import Duplicates
 from groundset.runs.reviews import Consensus
 from groundset.runs.tables import Vectors
@@ -37,15 +38,8 @@ def without_repeats(
             kept.append(place)
             continue
         question, similarity = repeated
-        rejects.append(
-            Reject(
-                step="duplicate",
-                reason=f"repeats an accepted question: {question!r} (similarity {similarity:.2f})",
-                chunk_id=sample.contexts[0].chunk_id,
-                probability=sample.probability,
-                question=sample.question,
-            )
-        )
+        reason = f"repeats an accepted question: {question!r} (similarity {similarity:.2f})"
+        rejects.append(reject_of(sample, "duplicate", reason))
     return sorted(kept), rejects
 
 

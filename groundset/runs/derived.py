@@ -116,6 +116,17 @@ def read_content(folder: Path) -> RunContent:
         )
 
 
+def reject_of(sample: Sample, step: str, reason: str) -> Reject:
+    """Return the reject that a sample becomes which a step leaves out."""
+    return Reject(
+        step=step,
+        reason=reason,
+        chunk_id=sample.contexts[0].chunk_id,
+        probability=sample.probability,
+        question=sample.question,
+    )
+
+
 def write_run(out: Path, content: RunContent, lineage: Lineage) -> list[str]:
     """Write a run folder that holds ``content``, whole or not at all; return the lines that say what it is.
 

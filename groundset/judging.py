@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.options import for_python
 from programs.errors import InputError
-from programs.text import plain
+from programs.text import plain_passage
 
 if TYPE_CHECKING:
     from groundset.compiled import Compiled
@@ -117,7 +117,7 @@ def text_of(row: Mapping[str, Any], field: str) -> str:
     """
     if field == "passage" and row.get(field) is None and isinstance(contexts := row.get("contexts"), list):
         texts = [each["text"] for each in contexts if isinstance(each, dict) and isinstance(each.get("text"), str)]
-        return "\n\n".join(map(plain, texts)) if len(texts) == len(contexts) else ""
+        return plain_passage(texts) if len(texts) == len(contexts) else ""
     value = row.get(field)
     return value if isinstance(value, str) else ""
 

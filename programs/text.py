@@ -1,6 +1,7 @@
 """What holds for texts of any language: words, numbers, plain text, and the patterns that many measurements share."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -38,6 +39,11 @@ def numbers(text: str) -> frozenset[str]:
 def plain(text: str) -> str:
     """Return Markdown text without emphasis, code marks, link targets and footnote marks."""
     return re.sub(r"[ \t]{2,}", " ", _MARKUP.sub(lambda match: match.group(1) or "", text)).strip()
+
+
+def plain_passage(texts: Iterable[str]) -> str:
+    """Return Markdown texts as the one passage that critics see, without markup."""
+    return "\n\n".join(map(plain, texts))
 
 
 def without_brackets(text: str) -> str:

@@ -13,7 +13,7 @@ from groundset.runs.store import RunStore
 from optimizers.labels import ChunkLabel, Label, Split, parse_label, read_all, split_of
 from programs.errors import InputError
 from programs.language import language_of
-from programs.text import plain
+from programs.text import plain, plain_passage
 from programs.types import Chunk
 
 _OK = "ok"
@@ -125,7 +125,7 @@ def _read(
     model = ((store.meta("models") or {}).get("lm") or {}).get("name", "unknown")
 
     def subject(question: str | None, chunks: Sequence[Chunk], told: str) -> _Subject:
-        passage = "\n\n".join(plain(chunk.text) for chunk in chunks)
+        passage = plain_passage(chunk.text for chunk in chunks)
         # Not its id, which changes with its text and its folder: no version of a document may lie in another split.
         documents = tuple(dict.fromkeys(document_name(chunk.path) or chunk.doc_id for chunk in chunks))
         told = f"{told} of the run {store.folder.resolve().name}"

@@ -1,7 +1,7 @@
 """A set whose questions another critic has judged again."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 from groundset.judging import OpenCritic, open_critic
 from groundset.runs.derived import RunContent, read_content, reject_of, write_run
 from groundset.runs.folder import check_free
+from groundset.runs.judged import JUDGE, judge_samples, record_of
 from groundset.runs.progress import Progress, counted
 from programs.errors import InputError
-from programs.text import plain
-from programs.types import Reject, Sample, StepRecord
+from programs.types import Reject, Sample
 
 if TYPE_CHECKING:
     from programs.deciding import Decision
 
-_BATCH = 64
-_JUDGE = "judge"
 _PROMISES = ("expected_good", "interval")  # of questions that the critic has let pass
 
 
@@ -65,7 +63,8 @@ def relabel_run(
         Progress(quiet=quiet) as progress,
         progress.phase("Judging", len(content.samples)) as advance,
     ):
-        decisions = list(_decisions(content.samples, opened, advance))
+        state = opened.compiled.predictors.get(JUDGE)
+        decisions = list(judge_samples(content.samples, opened.critics[JUDGE], state, advance))
     judged = [_judged(sample, decision) for sample, decision in zip(content.samples, decisions, strict=True)]
     refused = [_reject(sample, each) for sample, each in zip(judged, decisions, strict=True) if not each.good]
     lines = [_verdicts(content.samples, decisions, critic), _probabilities(content.samples, judged)]
@@ -84,26 +83,9 @@ def relabel_run(
     return [*lines, *write_run(out, made, lineage)]
 
 
-def _decisions(samples: Sequence[Sample], opened: OpenCritic, advance: Any) -> Iterable["Decision"]:
-    from programs.judging import judge_questions
-
-    for start in range(0, len(samples), _BATCH):
-        batch = samples[start : start + _BATCH]
-        pairs = [(sample.question, "\n\n".join(plain(chunk.text) for chunk in sample.contexts)) for sample in batch]
-        yield from judge_questions(pairs, opened.critics[_JUDGE], opened.compiled.predictors.get(_JUDGE))
-        advance(len(batch))
-
-
 def _judged(sample: Sample, decision: "Decision") -> Sample:
     """Return a sample with another probability, and another record of the judge in the place of the last one."""
-    probability = round(decision.probability, 4)
-    said = StepRecord(
-        step=_JUDGE,
-        output={"question": sample.question, **decision.as_output()},
-        probability=probability,
-        verdict="good" if decision.good else "bad",
-        reason=None if decision.good else f"not {decision.weakest}",
-    )
+    said = record_of(sample, decision)
     trail = list(sample.trail)
     place = _place(sample)
     if place is None:
@@ -111,7 +93,9 @@ def _judged(sample: Sample, decision: "Decision") -> Sample:
     else:
         trail[place] = said.model_copy(update={"candidate": trail[place].candidate})
     supported = [each.probability for each in trail if each.step == "grounding" and each.probability is not None]
-    return sample.model_copy(update={"probability": min([probability, *supported[-1:]]), "trail": tuple(trail)})
+    return sample.model_copy(
+        update={"probability": min([round(decision.probability, 4), *supported[-1:]]), "trail": tuple(trail)}
+    )
 
 
 def _place(sample: Sample) -> int | None:
@@ -119,7 +103,7 @@ def _place(sample: Sample) -> int | None:
     places = [
         place
         for place, record in enumerate(sample.trail)
-        if record.step == _JUDGE and record.output.get("question", sample.question) == sample.question
+        if record.step == JUDGE and record.output.get("question", sample.question) == sample.question
     ]
     return places[-1] if places else None
 
@@ -127,7 +111,7 @@ def _place(sample: Sample) -> int | None:
 def _reject(sample: Sample, decision: "Decision") -> Reject:
     # What the critic said, not what the support of the answer limits it to.
     told = {"probability": round(decision.probability, 4)}
-    return reject_of(sample, _JUDGE, f"not {decision.weakest}").model_copy(update=told)
+    return reject_of(sample, JUDGE, f"not {decision.weakest}").model_copy(update=told)
 
 
 def _settings(content: RunContent, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
@@ -137,10 +121,10 @@ def _settings(content: RunContent, critic: str, opened: OpenCritic, *, promises:
     """
     own, promised = content.settings, opened.compiled.record()
     named = {"name": critic, "compiled": opened.compiled.fitted, **({"lm": opened.lm} if opened.lm else {})}
-    others = {step: told for step, told in own["compiled"].items() if step != _JUDGE}
-    judge = {_JUDGE: promised[_JUDGE]} if _JUDGE in promised else {}
+    others = {step: told for step, told in own["compiled"].items() if step != JUDGE}
+    judge = {JUDGE: promised[JUDGE]} if JUDGE in promised else {}
     if judge and not promises:
-        judge[_JUDGE] = {name: value for name, value in judge[_JUDGE].items() if name not in _PROMISES}
+        judge[JUDGE] = {name: value for name, value in judge[JUDGE].items() if name not in _PROMISES}
     return {**own, "models": {**own["models"], "critic": named}, "compiled": {**others, **judge}}
 
 

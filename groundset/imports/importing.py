@@ -17,6 +17,7 @@ from groundset.models.cache import file_sha256
 from groundset.runs.config import make_config
 from groundset.runs.derived import RunContent, write_run
 from groundset.runs.folder import check_free
+from groundset.runs.judged import JUDGE, judge_samples, record_of
 from groundset.runs.lineage import UNKNOWN_MODEL, Lineage, Parent
 from groundset.runs.models import Open
 from groundset.runs.progress import Progress
@@ -24,15 +25,13 @@ from groundset.runs.ranks import with_ranks
 from programs.critics import open_critics
 from programs.critics.remembering import RememberingEncoder
 from programs.errors import InputError
-from programs.judging import judge_questions
 from programs.language import language_of
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.text import plain
-from programs.types import Chunk, Retrieval, Sample, StepRecord
+from programs.types import Chunk, Retrieval, Sample
 
 _CRITIC = "head"  # quick, and needs no language model; `groundset relabel` lets another one judge
-_BATCH = 64
 _UNKNOWN = {"name": UNKNOWN_MODEL, "sha256": None}
 _NO_PARSER = {"name": "none", "sha256": None}
 _UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
@@ -214,27 +213,11 @@ def _metadata(told: Mapping[str, Any]) -> dict[str, Any]:
 def _judged(samples: Sequence[Sample], model: Any, compiled: Compiled, progress: Progress) -> list[Sample]:
     """Return samples with what the critic says of each, which refuses none."""
     encoder = RememberingEncoder(model)
-    critic = open_critics(_CRITIC, languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)["judge"]
-    done: list[Sample] = []
+    critic = open_critics(_CRITIC, languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)[JUDGE]
     with progress.phase("Judging questions", len(samples)) as advance:
-        for start in range(0, len(samples), _BATCH):
-            batch = samples[start : start + _BATCH]
-            pairs = [(sample.question, _passage(sample)) for sample in batch]
-            for sample, decision in zip(
-                batch, judge_questions(pairs, critic, compiled.predictors.get("judge")), strict=True
-            ):
-                record = StepRecord(
-                    step="judge",
-                    output={"question": sample.question, **decision.as_output()},
-                    probability=round(decision.probability, 4),
-                    verdict="good" if decision.good else "bad",
-                    reason=None if decision.good else f"not {decision.weakest}",
-                )
-                told = {"probability": record.probability, "trail": (*sample.trail, record)}
-                done.append(sample.model_copy(update=told))
-            advance(len(batch))
-    return done
-
-
-def _passage(sample: Sample) -> str:
-    return "\n\n".join(plain(chunk.text) for chunk in sample.contexts)
+        decisions = list(judge_samples(samples, critic, compiled.predictors.get(JUDGE), advance))
+    records = map(record_of, samples, decisions)
+    return [
+        sample.model_copy(update={"probability": record.probability, "trail": (*sample.trail, record)})
+        for sample, record in zip(samples, records, strict=True)
+    ]

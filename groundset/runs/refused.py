@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from groundset.runs.store import RunStore
-from programs.text import plain
+from programs.text import plain_passage
 from programs.types import StepRecord
 
 _REWORDED = frozenset({"rewrite", "compress"})  # steps after which a question still has the answer that it had
@@ -28,7 +28,7 @@ def refused_rows(store: RunStore, steps: Container[str] | None = None) -> Iterat
             "id": hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16],
             "question": question,
             "answer": _answers(records).get(question, ""),
-            "passage": "\n\n".join(plain(chunks[name].text) for name in ids if name in chunks),
+            "passage": plain_passage(chunks[name].text for name in ids if name in chunks),
             "chunk_ids": list(ids),
             "step": reject.step,
             "reason": reject.reason,

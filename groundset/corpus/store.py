@@ -20,18 +20,7 @@ def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path | None]:
     """
     docs = None if is_stream(out) else documents_path(out)
     chunk_rows = (
-        {
-            "chunk_id": chunk.chunk_id,
-            "doc_id": chunk.doc_id,
-            "path": chunk.path,
-            "title": chunk.title,
-            "headings": list(chunk.headings),
-            "start": chunk.start,
-            "end": chunk.end,
-            "text": chunk.text,
-            **({"metadata": chunk.metadata} if chunk.metadata else {}),
-        }
-        for chunk in corpus.chunks
+        chunk.model_dump(mode="json", exclude=None if chunk.metadata else {"metadata"}) for chunk in corpus.chunks
     )
     document_rows = (
         {"doc_id": document.doc_id, "path": document.path, "title": document.title, "text": document.text}

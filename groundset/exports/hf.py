@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.exports.base import EvaluationSet, Export
-from groundset.exports.rows import chunk_row, kind_of
+from groundset.exports.rows import chunk_row, question_row
 from programs.errors import InputError
 from programs.types import Chunk, Sample
 
@@ -83,21 +83,9 @@ def qa_table(samples: Sequence[Sample]) -> Any:
             "provenance": List(place),
         }
     )
+    # Arrow takes the columns of the schema alone: a split has a table of its own, and places say what chunks these are.
     rows = (
-        {
-            "id": sample.id,
-            "question": sample.question,
-            "answer": sample.answer,
-            "contexts": [chunk.text for chunk in sample.contexts],
-            "retrieval_gt": [list(group) for group in sample.retrieval_gt],
-            "evolution": sample.evolution,
-            "kind": kind_of(sample),
-            "language": sample.language,
-            "probability": sample.probability,
-            "rank": sample.retrieval.rank,
-            "provenance": [_place(chunk) for chunk in sample.contexts],
-        }
-        for sample in samples
+        {**question_row(sample), "provenance": [chunk_row(chunk) for chunk in sample.contexts]} for sample in samples
     )
     return _table(rows, features)
 
@@ -120,10 +108,6 @@ def corpus_table(chunks: Sequence[Chunk]) -> Any:
         }
     )
     return _table(map(chunk_row, chunks), features)
-
-
-def _place(chunk: Chunk) -> dict[str, Any]:
-    return {name: value for name, value in chunk_row(chunk).items() if name != "text"}
 
 
 def _table(rows: Iterator[dict[str, Any]], features: Any) -> Any:

@@ -26,16 +26,7 @@ def question_row(sample: Sample) -> dict[str, Any]:
 
 def chunk_row(chunk: Chunk) -> dict[str, Any]:
     """Return a chunk as a row: its ids, where it stands, and its text."""
-    return {
-        "chunk_id": chunk.chunk_id,
-        "doc_id": chunk.doc_id,
-        "path": chunk.path,
-        "title": chunk.title,
-        "headings": list(chunk.headings),
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": chunk.text,
-    }
+    return chunk.model_dump(mode="json", exclude={"metadata"})
 
 
 def kind_of(sample: Sample) -> str | None:

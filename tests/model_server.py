@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from loopback import served
 
 MODEL = "tiny"
 
@@ -72,11 +73,5 @@ class _Handler(BaseHTTPRequestHandler):
 def serving() -> Iterator[ModelServer]:
     """Serve until the block ends."""
     server = ModelServer()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with served(server):
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

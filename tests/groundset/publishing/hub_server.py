@@ -7,7 +7,6 @@ remembers what it was asked, and fails when it is told to.
 import base64
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import yaml
+from loopback import served
 
 TOKEN = "hf_secret-of-the-tests"
 _LARGE = (".parquet",)
@@ -317,11 +317,5 @@ class _Handler(BaseHTTPRequestHandler):
 def serving() -> Iterator[HubServer]:
     """Serve until the block ends."""
     server = HubServer()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with served(server):
         yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

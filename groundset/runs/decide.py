@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from groundset.runs.duplicates import Duplicates, Encode, Vectors
 from groundset.runs.schedule import Verdict
+from programs.recipes.kinds import KEPT_ROUNDS
 from programs.types import Attempt, Draft, Outcome, Reject, Sample
 
 
@@ -77,12 +78,12 @@ class Decider:
 
     def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str, bool] | None:
         """Return the step that refuses a draft, why, and whether it may be wanted later."""
-        first, kind = attempt.round == 0, str(draft.metadata.get("kind"))
+        kind = str(draft.metadata.get("kind"))
         enough = self.accepted[draft.evolution] >= self._shares.get(draft.evolution, 0)
-        if enough and (first or not self._gives_way):
+        if enough and (attempt.round == 0 or not self._gives_way):
             return "mix", f"there are enough {draft.evolution} questions", self._gives_way
         most = self._limits.get(kind)
-        if most is not None and self._kinds[kind] >= most and (first or not most):
+        if most is not None and self._kinds[kind] >= most and (attempt.round < KEPT_ROUNDS or not most):
             return "mix", f"there are enough questions that ask for a {kind}", most > 0
         repeated = self._duplicates.find(draft.question, vector)
         if repeated is not None:

@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from programs.recipes.base import Options, Past
-from programs.recipes.kinds import Kinds, Mixing, limits
+from programs.recipes.kinds import KEPT_ROUNDS, Kinds, Mixing, limits
 from programs.types import Context, Focus
 
-ROUNDS = 5
-_EASY_ROUNDS = 3  # what is easy comes first; a second round asks simply what the first one wanted evolved
+ROUNDS = 6
+_EASY_ROUNDS = 4  # what is easy comes first; a second round asks simply what the first one wanted evolved
 
 
 class ByChunkOptions(Options):
@@ -27,7 +27,7 @@ class ByChunkOptions(Options):
     kinds: Kinds = Field(
         default={},
         description="What questions ask for, by weight. A kind that is not named weighs 1; one that weighs 0 is not "
-        "asked. None takes more than a third of a set, or than its weight says, before all passages were asked.",
+        "asked. None takes more than a third of a set, or than its weight says, as long as there is something else to ask.",
         json_schema_extra={"metavar": "KIND=WEIGHT,..."},
     )
     candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
@@ -92,7 +92,8 @@ class ByChunk:
             return {}
         plain = self._kinds[0]
         asked_plainly = any(each.wanted == plain and not each.put_off for each in past)
-        if (round_ == 0 and self._mixing.waits(context)) or (round_ == 1 and (given or asked_plainly)):
+        waiting = round_ < KEPT_ROUNDS and self._mixing.waits(context)
+        if waiting or (round_ == 1 and (given or asked_plainly)):
             return {}
         kinds = self._kinds if not past or plain != "simple" else (plain,)
         hard = not (self._only_easy and context.parsed)

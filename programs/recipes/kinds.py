@@ -12,6 +12,7 @@ from programs.languages.table import Languages
 from programs.recipes.mix import parse_mix
 from programs.types import Context, Focus
 
+KEPT_ROUNDS = 3  # so long no kind takes more of a set than it may; then the size of the set counts for more
 _MOST = 1 / 3  # of a set, for a kind that nobody gave more weight
 _FIRST = 3  # chunks are planned so many ahead, or the first one of a kind would be too much of it
 
@@ -60,7 +61,7 @@ class Mixing:
             self._planned[order[0]] += 1
 
     def waits(self, context: Context) -> bool:
-        """Say whether a chunk is drawn only after those that can be asked for something rarer."""
+        """Say whether a chunk is drawn only after those that can be asked for something rarer, and that more than once."""
         return context.chunk.chunk_id in self._waiting
 
     def in_turn(self, context: Context, foci: Iterable[Focus]) -> list[list[Focus]]:

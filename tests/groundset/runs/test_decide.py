@@ -114,7 +114,8 @@ def test_no_kind_of_question_takes_more_than_its_limit_while_others_may_come(dec
     later = decided("In which year?", "time")
     assert (later.sample, later.rejects, later.verdict.put_off) == (None, (), True)
     assert decided("Who?", "person").sample is not None
-    assert decided("In which year?", "time", round_=1).sample is not None, "all chunks were drawn"
+    assert decided("In which year?", "time", round_=2).verdict.put_off, "something else may be left to ask"
+    assert decided("In which year?", "time", round_=3).sample is not None, "all chunks were drawn"
     unwanted = decided("Where?", "place", round_=1)
     assert [reject.reason for reject in unwanted.rejects] == ["there are enough questions that ask for a place"]
     assert not unwanted.verdict.put_off

@@ -69,7 +69,7 @@ def test_what_is_easy_comes_in_pages_and_nothing_else_where_syntax_was_read():
     assert agenda.offers("c0", 1, [asked]) == {}
     second = agenda.offers("c0", 2, [asked])
     assert answers(second) == {"simple": ["2"]}
-    for round_ in (3, 4):
+    for round_ in (3, 4, 5):
         assert agenda.offers("c0", round_, [asked, past_of(second, "simple")]) == {}
 
 
@@ -109,15 +109,15 @@ def test_what_is_hard_comes_last_and_only_where_it_is_wanted():
     unread = agenda_of(context_of(easy=1, parsed=False), only_easy=True)
     for agenda in (wanted, unread):
         past = [past_of(agenda.offers("c0", 0, ()), "simple")]
-        assert agenda.offers("c0", 2, past) == {}
-        assert answers(agenda.offers("c0", 3, past)) == {"simple": []}
+        assert agenda.offers("c0", 3, past) == {}
         assert answers(agenda.offers("c0", 4, past)) == {"simple": []}
-        assert agenda.offers("c0", 4, [Past("simple", (), None, exhausted=True)]) == {}
+        assert answers(agenda.offers("c0", 5, past)) == {"simple": []}
+        assert agenda.offers("c0", 5, [Past("simple", (), None, exhausted=True)]) == {}
 
 
 def test_a_mix_without_simple_questions_looks_for_its_own():
     agenda = agenda_of(context_of(grows=()), kinds=("reasoning",), only_easy=False)
-    assert answers(agenda.offers("c0", 3, ())) == {"reasoning": []}
+    assert answers(agenda.offers("c0", 4, ())) == {"reasoning": []}
 
 
 def test_refused_chunks_are_never_drawn_and_everything_is_counted():
@@ -152,10 +152,11 @@ def test_the_mix_of_evolved_says_what_is_offered():
 
 
 def first_asked(agenda):
-    """Return what each chunk is asked in the first round, and which wait for the second."""
+    """Return what each chunk is asked in the first round, and which wait until the others were asked twice."""
     offered = {key: answers(agenda.offers(key, 0, ())).get("simple") for key in agenda.keys}
     waiting = [key for key, page in offered.items() if page is None]
-    assert all(agenda.offers(key, 1, ()) for key in waiting)
+    assert not any(agenda.offers(key, round_, ()) for key in waiting for round_ in (1, 2))
+    assert all(agenda.offers(key, 3, ()) for key in waiting)
     assert not any(
         agenda.offers(key, 1, [past_of(agenda.offers(key, 0, ()), "simple")]) for key in set(offered) - set(waiting)
     )
@@ -221,7 +222,7 @@ def test_whatever_comes_of_attempts(easy, hard, grows, parsed, kinds, size, only
             assert not offers
         for kind, (offered,) in offers.items():
             if not offered.foci:
-                assert round_ >= 3
+                assert round_ >= 4
                 assert not (only_easy and parsed)
             assert len(offered.foci) <= size
             assert {context.foci.index(focus) for focus in offered.foci} <= set(context.grows[kind])

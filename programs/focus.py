@@ -81,14 +81,13 @@ def choose_foci(
     key phrases that stand in a sentence word for word, then dates, amounts and names; ``easy_forms`` says whether
     they are easy where their form gives question words, which is so in runs that parse nothing.
     """
-    title = topic.split(" > ")[0]
     found: list[tuple[float, Focus]] = []
     worthy = _worthy(passage, topic, language, syntax)
     if syntax:
         syntax.read_ahead(of_sentence.fact for of_sentence, _ in worthy)
     for of_sentence, worth in worthy:
         sentence = of_sentence.sentence
-        asked = syntax.askable(of_sentence.fact, title, passage) if syntax else []
+        asked = syntax.askable(of_sentence.fact, topic, passage) if syntax else []
         asked = [each for each in asked if each.answer in sentence]
         for place, each in enumerate(asked[:_ANSWERS_EACH]):
             told = {"answer": each.answer, "opening": each.opening, "easy": each.named, "defines": each.defines}

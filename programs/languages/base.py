@@ -54,12 +54,12 @@ class Syntax(Protocol):
         """Return each sentence of a passage that can stand alone once its subject is named, with that name in it."""
         ...
 
-    def askable(self, fact: str, title: str, passage: str) -> list[Askable]:
+    def askable(self, fact: str, topic: str, passage: str) -> list[Askable]:
         """Return what a sentence of a passage can be asked, the most promising first.
 
         Args:
             fact: the sentence, with a name in place of its subject where that is known.
-            title: title of the document, which stands in for a bare noun such as "the museum".
+            topic: title and headings; the title stands in for a bare noun such as "the museum".
             passage: where the sentence stands.
         """
         ...

@@ -5,14 +5,15 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from programs.languages.en.syntax import Read, clauses, subject_of
+from programs.languages.en.syntax import Read, clauses, is_bare, subject_of
 from programs.languages.en.words import WORDS as ENGLISH
-from programs.text import without_brackets
+from programs.text import has_words, without_brackets
 
 _OF_PERSONS = frozenset({"he", "she"})
 _MAY_HAVE_PRONOUN = re.compile(r"(?<![^\W\d_])(?:he|she|it)", re.IGNORECASE)  # a token may end inside a word: "hes"
 # Set by hand while samples of data/samples and of 16 articles of several kinds were read; fitted to nothing.
 _MOST_NAME_WORDS = 6
+_GIVEN_NAME = r"\b[^\W\d_a-zß-ÿ][\w’'-]*"
 
 
 def resolved(sentences: Iterable[str], topic: str, read: Read) -> dict[str, str]:
@@ -51,16 +52,39 @@ def resolved(sentences: Iterable[str], topic: str, read: Read) -> dict[str, str]
 
 
 def in_full(text: str, title: str, parsed: Any, passage: str) -> str:
-    """Return words of a parsed sentence with the person of the title in full, who stands there by surname alone.
+    """Return words of a parsed sentence with names in full: the title for "the League", a person for a surname.
 
-    Unchanged if the passage speaks of somebody else of that surname too.
+    A name that may be that of something or somebody else in the passage stays as it is.
     """
-    name = without_brackets(title)
-    first, _, surname = name.rpartition(" ")
-    if not first or not any(entity.label_ == "PERSON" and entity.text == surname for entity in parsed.ents):
+    return _persons_in_full(_title_in_full(text, title, parsed), title, parsed, passage)
+
+
+def _title_in_full(text: str, title: str, parsed: Any) -> str:
+    """Put the title in the place of the noun at its head where that stands alone: "the League", "the Club"."""
+    name = re.sub(r"^the ", "", without_brackets(title), flags=re.IGNORECASE)
+    before, of, after = name.partition(" of ")
+    head = (name if not of or "," in after else before).rpartition(" ")[2]
+    alone = rf"(?<![\w-])[Tt]he {re.escape(head)}(?![\w-])"
+    known = has_words(text, name) or ":" in name or not 1 < len(name.split()) <= _MOST_NAME_WORDS
+    if known or not head[:1].isupper() or not re.search(alone, text):
         return text
-    before = re.findall(rf"\b([^\W\d_][\w’'-]*) {re.escape(surname)}\b(?! [A-Z])", passage)
-    others = {word for word in before if word[:1].isupper() and word.casefold() not in ENGLISH.stop_words}
-    if not others <= {first.split()[-1]}:
-        return text
-    return re.sub(rf"(?<![\w’'-])(?<!{re.escape(first)} ){re.escape(surname)}(?![\w-])", name, text)
+    nouns = [token for token in parsed if token.text == head and token.i and parsed[token.i - 1].lower_ == "the"]
+    if all(is_bare(noun) for noun in nouns):
+        return re.sub(alone, lambda _: f"the {name}", text, count=1)
+    return text
+
+
+def _persons_in_full(text: str, title: str, parsed: Any, passage: str) -> str:
+    """Put the name that title or passage gives a person in the place of a surname that nobody else there has."""
+    alone = [entity.root for entity in parsed.ents if entity.label_ == "PERSON" and len(entity) == 1]
+    alone = [token for token in alone if token.dep_ != "compound" and (not token.i or token.nbor(-1).lower_ != "the")]
+    for surname in dict.fromkeys(token.text for token in alone):
+        runs = re.findall(rf"((?:{_GIVEN_NAME} )+){re.escape(surname)}\b(?! [A-Z])", f"{title}\n{passage}")
+        given = [[word for word in run.split() if word.casefold() not in ENGLISH.stop_words] for run in runs]
+        given = [words for words in given if words]
+        if len({words[-1] for words in given}) != 1:
+            continue
+        name = " ".join(given[0])
+        if len(name.split()) < _MOST_NAME_WORDS and not has_words(text, f"{given[0][-1]} {surname}"):
+            text = re.sub(rf"(?<![\w’'-]){re.escape(surname)}(?![\w-])", f"{name} {surname}", text, count=1)
+    return text

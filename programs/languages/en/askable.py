@@ -12,13 +12,13 @@ from typing import Any
 
 from programs.languages.base import Askable
 from programs.languages.en.explained import explained
+from programs.languages.en.naming import named
 from programs.languages.en.syntax import (
     PLACES,
     TIMES,
     Clause,
     Verb,
     clauses,
-    is_general,
     label_of,
     path_to,
     rest_of,
@@ -28,7 +28,6 @@ from programs.languages.en.syntax import (
     verb_of,
 )
 from programs.languages.en.words import WORDS as ENGLISH
-from programs.text import has_words, without_brackets
 
 _OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
@@ -45,26 +44,27 @@ _DEFINITION_WORDS = range(3, 31)
 _MOST_TITLE_WORDS = 4  # words of a subject beside the name in it: "the zoo director Ann Moor"
 
 
-def askable(sentence: Any, title: str) -> list[Askable]:
+def askable(sentence: Any, topic: str, passage: str = "") -> list[Askable]:
     """Return what a parsed sentence can be asked, the most promising first.
 
     Args:
         sentence: a spaCy document of one English sentence, with tags, dependencies and entities.
-        title: title of the document, which stands in for a bare noun such as "the museum".
+        topic: title and headings; the title stands in for a bare noun such as "the museum".
+        passage: what the sentence is from; it tells the whole names of persons.
     """
+    title = topic.split(" > ")[0]
     known = set(title.casefold().split())
     found: dict[str, Askable] = {}
     for answer in _answers(sentence):
         words = answer.casefold().split()
         if not 0 < len(words) < 10 or known.issuperset(words) or re.fullmatch(r"\d{1,3}", answer):
             continue
-        asked = _ask(sentence, answer, title)
+        asked = _ask(sentence, answer, topic, passage)
         if asked is not None and _sound(asked) and not any(asked.answer in other for other in found):
             found[asked.answer] = asked
     for each in explained(sentence, title):
-        text = without_brackets(" ".join(each.opening.split()))
-        named = is_general(each.clause) or _is_named(text, sentence, title)
-        asked = Askable(each.answer, text, each.worth, named, each.defines)
+        text, is_named = named(each.opening, each.clause, topic, passage, defines=each.defines)
+        asked = Askable(each.answer, text, each.worth, is_named, each.defines)
         if asked.answer not in found and _sound(asked, _DEFINITION_WORDS):
             found[asked.answer] = asked
     return sorted(found.values(), key=lambda asked: (-asked.worth, asked.answer))
@@ -100,7 +100,7 @@ def _sound(asked: Askable, words: range = _WORDS) -> bool:
     )
 
 
-def _ask(sentence: Any, answer: str, title: str) -> Askable | None:
+def _ask(sentence: Any, answer: str, topic: str, passage: str) -> Askable | None:
     start = sentence.text.find(answer)
     span = sentence.char_span(start, start + len(answer), alignment_mode="strict") if start >= 0 else None
     if span is None:
@@ -110,15 +110,16 @@ def _ask(sentence: Any, answer: str, title: str) -> Askable | None:
         verb = verb_of(clause.verb)
         if verb is None or not path or any(token.pos_ in ("VERB", "AUX") for token in path):
             continue
-        if path[-1].i == clause.subject.i:
+        of_subject = path[-1].i == clause.subject.i
+        if of_subject:
             asked = _of_subject(clause, verb, span, path, answer)
         else:
-            asked = _of_rest(clause, verb, span, path, answer, title)
+            asked = _of_rest(clause, verb, span, path, answer, topic.split(" > ")[0])
         if asked is None:
             return None
         words, worth = asked
-        text = without_brackets(" ".join(words.split()))
-        return Askable(answer, text, worth, is_general(clause) or _is_named(text, sentence, title))
+        text, is_named = named(words, clause, topic, passage, subject_is_asked_for=of_subject)
+        return Askable(answer, text, worth, is_named)
     return None
 
 
@@ -211,15 +212,6 @@ def _is_listed(span: Any) -> bool:
     """Say whether a name is the first of several."""
     after = span.doc[span.end : span.end + 2]
     return len(after) == 2 and after[0].text in (",", "and", "&") and after[1].pos_ == "PROPN"
-
-
-def _is_named(text: str, sentence: Any, title: str) -> bool:
-    """Say whether a text holds the title or a proper name; "the CDP" tells no more than "the district" does."""
-    if title and has_words(text, title):
-        return True
-    words = set(text.split())
-    names = (token.text for token in sentence if token.pos_ == "PROPN" and token.text in words)
-    return any(name[:1].isupper() and not name.isupper() for name in names)
 
 
 def _form(span: Any, answer: str) -> str:

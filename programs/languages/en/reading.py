@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from programs.languages.base import Askable, Condition, Link
-from programs.languages.en.antecedent import in_full, resolved
+from programs.languages.en.antecedent import resolved
 from programs.languages.en.askable import askable
 from programs.languages.en.conditions import conditions
 from programs.languages.en.linking import describe, link, predicates
@@ -41,11 +41,9 @@ class EnglishSyntax:
         """Return each sentence whose subject is "it", "he" or "she" with what that stands for in its place."""
         return resolved(sentences, topic, self._read)
 
-    def askable(self, fact: str, title: str, passage: str) -> list[Askable]:
+    def askable(self, fact: str, topic: str, passage: str) -> list[Askable]:
         """Return what a sentence can be asked, the most promising first."""
-        sentence = self._read(without_brackets(fact))
-        found = askable(sentence, title)
-        return [each._replace(opening=in_full(each.opening, title, sentence, passage)) for each in found]
+        return askable(self._read(without_brackets(fact)), topic, passage)
 
     def conditions(self, fact: str, question: str) -> Iterator[Condition]:
         """Yield the adverbial clauses of a sentence that a question can be put under."""

@@ -8,8 +8,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
+from programs.text import tokens as split_words
+
 TIMES = frozenset({"DATE", "TIME"})
 PLACES = frozenset({"GPE", "LOC", "FAC"})
+NAMING = frozenset({"compound", "poss", "nmod", "appos", "amod", "nummod", "prep"})  # what says which one is meant
 SAYS_LITTLE = frozenset(  # nouns that take their meaning from what stands beside them
     {
         *("advantage", "aim", "case", "concern", "drawback", "example", "fact", "goal", "issue", "kind", "limitation"),
@@ -122,7 +125,7 @@ def subject_of(subject: Any, title: str) -> str:
     if first.i == 0 and (plain or first.pos_ == "DET"):
         text = text[:1].lower() + text[1:]
     noun = re.fullmatch(r"the ([a-z]+)", text)
-    stands_for = noun and ":" not in title and noun[1] in title.casefold().split() and len(title.split()) < 7
+    stands_for = noun and ":" not in title and noun[1] in split_words(title) and len(title.split()) < 7
     return title if stands_for else text
 
 
@@ -187,6 +190,13 @@ def is_general(clause: Clause) -> bool:
     kinds = subject.tag_ == "NNS" and not any(child.dep_ in ("det", "poss", "nummod") for child in subject.children)
     described = any(child.dep_ in ("amod", "compound") for child in subject.children)
     return kinds and described and tense.tag_ in ("VBZ", "VBP", "MD")
+
+
+def is_bare(noun: Any) -> bool:
+    """Say whether nothing but an article stands with a noun, so that only its passage says which one is meant."""
+    after = noun.doc[noun.i + 1 : noun.i + 2]
+    joined = any(token.pos_ in ("NOUN", "PROPN", "NUM") for token in after)
+    return not joined and not any(child.dep_ in NAMING or child.i < noun.i - 1 for child in noun.children)
 
 
 def text_of(tokens: Iterable[Any]) -> str:

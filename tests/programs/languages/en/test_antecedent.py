@@ -76,6 +76,22 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
             "She was born in Lowen. Kolb left the Tarn Works in 1933.",
             "In which year did Maria Kolb leave the Tarn Works",
         ),
+        (
+            "Lowen Link",
+            "The Lowen Link was planned by the engineer Maria Kolb. In 1933 Kolb left the Tarn Works in Lowen.",
+            "In which year did Maria Kolb leave the Tarn Works in Lowen",
+        ),
+        # The title stands in for a name that is its head.
+        (
+            "Rowing Club of Lowen",
+            "In 1933 Maria Kolb joined the Club.",
+            "In which year did Maria Kolb join the Rowing Club of Lowen",
+        ),
+        (
+            "Rowing Club of Lowen",
+            "In 1933 Maria Kolb joined the Tarn Club.",
+            "In which year did Maria Kolb join the Tarn Club",
+        ),
         # Which of the two is meant nobody can tell.
         (
             "Maria Kolb",
@@ -84,6 +100,6 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
         ),
     ],
 )
-def test_a_question_has_the_person_of_the_title_in_full(title: str, passage: str, opening: str, parser: Parser) -> None:
+def test_a_question_has_names_in_full(title: str, passage: str, opening: str, parser: Parser) -> None:
     foci = choose_foci(passage, title, ENGLISH, syntax=EnglishSyntax(parser))
     assert next(focus.opening for focus in foci if focus.answer == "1933") == opening

@@ -125,9 +125,20 @@ def test_what_syntax_gives_comes_before_what_form_gives(parser: Parser) -> None:
         ("The Verrish Nature Trust started a rescue programme in 1998.", "1998", True),
         ("The county started a rescue programme for plants in 1998.", "1998", False),
         ("The median income for a household in the CDP was $47,500.", "$47,500", False),
+        # A name elsewhere in the sentence does not say which strike, which League or which Kolb is meant.
+        ("The strike at the Tarn Works ended in 1998.", "1998", True),
+        ("The strike ended at the Tarn Works in 1998.", "1998", False),
+        ("The strikers of 1996 left the Tarn Works in 1998.", "1998", True),
+        ("The League moved to Lowen in 1998.", "1998", False),
+        ("The Lamp League moved to Lowen in 1998.", "1998", True),
+        ("The library LampKit was moved to Lowen in 1998.", "1998", True),
+        ("Kolb moved to Lowen in 1998.", "1998", False),
+        ("Maria Kolb moved to Lowen in 1998.", "1998", True),
     ],
 )
-def test_a_question_without_a_name_is_known(parser: Parser, sentence: str, answer: str, named: bool) -> None:
+def test_a_question_that_does_not_say_which_one_is_meant_is_known(
+    parser: Parser, sentence: str, answer: str, named: bool
+) -> None:
     found = {asked.answer: asked.named for asked in askable(parser(sentence, "en"), "")}
     assert found[answer] is named
 

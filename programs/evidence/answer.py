@@ -75,13 +75,15 @@ def answers_agree(found: str, meant: str, language: Language, threshold: float =
 
     The token F1 must reach the threshold, the numbers must be the same, and a shorter answer must end as the one
     that was meant does: a surname stands for a name, but "Phoenix" does not stand for "Phoenix Technologies". Only
-    function words may lack elsewhere. Of a phrase or clause the first words are enough: "a river of Ngorwe" for "a
-    river of Ngorwe that rises in the west".
+    function words may lack elsewhere, and they count for nothing in a longer one. Numbers may be words. Of a phrase
+    or clause the first words are enough: "a river of Ngorwe" for "a river of Ngorwe that rises in the west".
     """
+    found, meant = language.in_digits(found), language.in_digits(meant)
     short, full = tokens(found), tokens(meant)
     if len(short) >= _FEWEST_FIRST_WORDS and len(full) >= _PHRASE_WORDS and short == full[: len(short)]:
         return True
-    if agreement(found, meant) < threshold or numbers(found) != numbers(meant):
+    told = " ".join(language.content_words(found)), " ".join(language.content_words(meant))
+    if max(agreement(found, meant), agreement(*told)) < threshold or numbers(found) != numbers(meant):
         return False
     if language.is_function_words(set(short) ^ set(full)):
         return True

@@ -8,6 +8,7 @@ from programs.languages.words import at_start, whole_words, word_list
 SPANISH = Language(
     code="es",
     stemmer="spanish",
+    numerals="es",
     unfinished=re.compile(r"\b[ap]\. ?m\.$"),
     question_words=word_list("qué cuál cuáles quién quiénes cuándo dónde cómo cuánto cuánta cuántos cuántas"),
     stop_words=word_list(

@@ -8,6 +8,7 @@ from programs.languages.words import at_start, page_furniture, whole_words, word
 FRENCH = Language(
     code="fr",
     stemmer="french",
+    numerals="fr",
     unfinished=re.compile(r"(?:^|[\s(])(?:MM?|Mme|Mlle|Mgr|Me|Dr|Pr|Ste?|(?:av|apr)\. J)\.(?:-C\.)?$"),
     question_words=word_list("que quel quelle quels quelles qui quand où pourquoi comment combien quoi"),
     stop_words=word_list(

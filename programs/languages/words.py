@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 
 from snowballstemmer import stemmer
+from text_to_num import alpha2digit
 
 from programs.sentences import sentences
 from programs.text import tokens
@@ -76,6 +77,7 @@ class Words:
         stop_words: function words.
         question_words: the words that open a question.
         stemmer: what Snowball calls the language; without it each word is its own stem.
+        numerals: the code of the language whose number words are read; without it none are.
         segmenter: the code of the language whose rules tell where sentences end, if it is another one.
         unfinished: how a text ends whose last stop ends no sentence, though the segmenter says so: "M.", "im 16."
         dependent_start: the start of a text that points at what came before.
@@ -100,6 +102,7 @@ class Words:
     stop_words: frozenset[str] = frozenset()
     question_words: frozenset[str] = frozenset()
     stemmer: str = ""
+    numerals: str = ""
     segmenter: str = ""
     unfinished: Pattern = NEVER
     dependent_start: Pattern = NEVER
@@ -132,6 +135,10 @@ class Words:
     def content_words(self, text: str) -> list[str]:
         """Return the stems of the words of a text that carry meaning, numbers among them."""
         return list(_content_words(text, self.stop_words, self.stemmer))
+
+    def in_digits(self, text: str) -> str:
+        """Return a text with digits for its number words, from three on: "one" and "two" may be other words."""
+        return alpha2digit(text, self.numerals) if self.numerals else text
 
     def is_function_words(self, words: Iterable[str]) -> bool:
         """Say whether words, in lower case, are all function words."""

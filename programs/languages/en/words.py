@@ -19,6 +19,7 @@ _BROKEN_VERB = (
 WORDS = Language(
     code="en",
     stemmer="english",
+    numerals="en",
     question_words=word_list("what which who whom whose when where why how"),
     stop_words=word_list(
         "a an the of in on at to for from by with as is are was were be been being do does did has have had "

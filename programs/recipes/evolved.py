@@ -29,8 +29,9 @@ class EvolvedOptions(ByChunkOptions):
     """The options of ``evolved``."""
 
     mix: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
-        default={"simple": 50, "reasoning": 25, "conditional": 25},
-        description="How many of each kind, by weight.",
+        default={"simple": 1},
+        description="How many of each evolution (simple, reasoning, conditional), by weight. Readers sign few of the "
+        "last two.",
         json_schema_extra={"metavar": "EVOLUTION=WEIGHT,..."},
     )
 

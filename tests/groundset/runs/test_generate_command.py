@@ -48,7 +48,7 @@ SMALL = ("--size", 8, "--chunk-size", 300, "--min-length", 50)
 
 
 def test_all_samples_made(run, docs, tmp_path):
-    ran = run(docs, "--out", tmp_path / "run", *SMALL)
+    ran = run(docs, "--out", tmp_path / "run", *SMALL, "--mix", "simple=2,reasoning=1,conditional=1")
     assert ran.status == 0, ran.err
     assert "Kept 8 of 8 samples (simple 4, conditional 2, reasoning 2)" in ran.out
     assert "Refused" in ran.out

@@ -23,10 +23,10 @@ def docs(tmp_path: Path) -> Path:
 def test_only_what_affects_results_counts(docs):
     first = identity_of(make_config({"documents": (docs,)}))
     assert first == identity_of(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
-    assert first == identity_of(make_config({"documents": (docs,), "mix": "simple=2,reasoning=1,conditional=1"}))
+    assert first == identity_of(make_config({"documents": (docs,), "mix": "simple=2,reasoning=0"}))
     for growing in ({"size": 21}, {"ask": "all"}):
         assert first == identity_of(make_config({"documents": (docs,), **growing})), growing
-    for option, value in {"seed": 1, "mix": "simple=1", "max_rank": 0, "chunk_size": 999}.items():
+    for option, value in {"seed": 1, "mix": "simple=1,reasoning=1", "max_rank": 0, "chunk_size": 999}.items():
         assert first != identity_of(make_config({"documents": (docs,), option: value})), option
 
 
@@ -71,8 +71,9 @@ def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
         assert piece in told
     assert "--mix" not in told
     assert caught.value.exit_code == 2
-    with pytest.raises(RunMismatchError, match=r"--mix was simple=0.5,.*, is simple=1"):
-        check_same(first, identity_of(make_config({"documents": (docs,), "mix": "simple=1"})), tmp_path)
+    mixed = make_config({"documents": (docs,), "mix": "simple=1,reasoning=1"})
+    with pytest.raises(RunMismatchError, match=r"--mix was simple=1.0, is simple=0.5,reasoning=0.5"):
+        check_same(first, identity_of(mixed), tmp_path)
 
 
 def test_every_option_counts_unless_it_is_known_not_to(docs):

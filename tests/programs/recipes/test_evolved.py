@@ -31,6 +31,7 @@ from programs.steps.demos import Demos
 from programs.types import Attempt, Outcome, Parse, StepRecord
 
 Make = Callable[..., tuple[Outcome, ScriptedEngine, list[StepRecord]]]
+MIXED = {"simple": 2.0, "reasoning": 1.0, "conditional": 1.0}
 LONG = (
     "While avoiding a small fishing boat south of Sandgate, on what date did the Henn Lady strike the rock "
     "called the Grey Widow?"
@@ -51,7 +52,7 @@ def make(demos: Demos) -> Make:
         round: int = 0,
         **options: Any,
     ) -> tuple[Outcome, ScriptedEngine, list[StepRecord]]:
-        options = {"candidates": 1, **options}
+        options = {"candidates": 1, "mix": MIXED, **options}
         attempt = attempt or attempt_on("evolved", wanted, chunk_of(text), parse, round=round, **options)
         assert attempt is not None, f"nothing {wanted} is asked in round {round}"
         tools = tools_of(bad=bad, rank=rank, parse=parse, demos=demos)
@@ -257,13 +258,13 @@ def test_a_question_in_the_words_of_its_sentence_is_not_mended(make: Make, parse
 
 def test_where_syntax_gives_nothing_only_all_that_is_hard_is_asked(make: Make, parser: Parser) -> None:
     nothing = Parsing(parser("It rained.", "en"))
-    for round in range(5):
+    for round in range(6):
         assert attempt_on("evolved", "simple", chunk_of(), nothing, round=round, ask="easy") is None
     assert attempt_on("evolved", "simple", chunk_of(), nothing, round=0, ask="all") is None
-    hard, engine, _ = make({}, round=3, parse=nothing, ask="all")
+    hard, engine, _ = make({}, round=4, parse=nothing, ask="all")
     assert engine.steps == ["keyphrases", "question", "answer"]
     assert hard.drafts
-    unread, engine, _ = make({}, round=3, parse=Parsing(None), ask="easy")
+    unread, engine, _ = make({}, round=4, parse=Parsing(None), ask="easy")
     assert engine.steps == ["keyphrases", "question", "answer"]
     assert unread.drafts
 
@@ -304,5 +305,6 @@ def test_a_wrong_mix_is_an_error(mix: str, message: str) -> None:
 
 def test_a_mix_says_how_many_of_each_are_wanted() -> None:
     shares = RECIPES["evolved"].shares
-    assert shares(8, EvolvedOptions()) == {"simple": 4, "reasoning": 2, "conditional": 2}
+    assert shares(8, EvolvedOptions(mix=MIXED)) == {"simple": 4, "reasoning": 2, "conditional": 2}
+    assert shares(8, EvolvedOptions()) == {"simple": 8, "reasoning": 0, "conditional": 0}
     assert list(shares(4, EvolvedOptions(mix={"conditional": 1, "simple": 1}))) == list(EVOLUTIONS)

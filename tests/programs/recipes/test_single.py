@@ -55,11 +55,11 @@ def test_a_chunk_that_gave_a_sample_is_left_alone():
     context = read_chunk(chunk_of(), languages_with(None))
     assert set(offers_of("single", [context])) == {"simple"}
     past = [Past("simple", (), "simple", exhausted=False)]
-    assert all(not offers_of("single", [context], past, round=round) for round in range(1, 5))
+    assert all(not offers_of("single", [context], past, round=round) for round in range(1, 6))
 
 
 def test_what_is_hard_takes_key_phrases(demos):
-    attempt = attempt_on("single", "simple", chunk_of(), None, candidates=1, round=3)
+    attempt = attempt_on("single", "simple", chunk_of(), None, candidates=1, round=4)
     assert attempt.contexts[0].foci == ()
     outcome, engine = make({}, attempt, demos)
     assert engine.steps == ["keyphrases", "question", "answer"]
@@ -73,7 +73,7 @@ def test_the_split_of_its_document_is_in_every_row(demos):
         for document in range(10)
     ]
     agenda = SINGLE.agenda(material_of(contexts), SingleOptions(splits=SPLITS), 20)
-    offered = [(agenda.offers(key, 0, ()) or agenda.offers(key, 1, ()))["simple"][0] for key in agenda.keys]
+    offered = [(agenda.offers(key, 0, ()) or agenda.offers(key, 3, ()))["simple"][0] for key in agenda.keys]
     of_document = {}
     for context in offered:
         assert of_document.setdefault(context.chunk.doc_id, context.split) == context.split

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from groundset.data_files import data_path
 from groundset.files import whole_file
 from groundset.models.cache import cache_home, file_sha256
-from programs.critics.curve import point_at
+from programs.critics.curve import CurvePoint, point_at
 from programs.critics.ensemble import Blend
 from programs.critics.heads import CriticHeads
 from programs.critics.states import HEAD, CompiledState, folder_of, head_hash, read_states
@@ -208,6 +208,12 @@ def _promise(state: CompiledState) -> dict[str, Any]:
         told["threshold"] = state.threshold
     point = None if state.threshold is None else point_at(state.curve, state.threshold)
     if point is not None:
-        told |= {"expected_good": round(point.precision, 3), "interval": [round(point.low, 3), round(point.high, 3)]}
-        told["measured_on"] = point.accepted  # labelled rows
+        told |= _expected(point)
+    if state.kinds:
+        told["kinds"] = {kind: _expected(of_kind) for kind, of_kind in state.kinds.items() if of_kind.accepted}
     return told
+
+
+def _expected(point: CurvePoint) -> dict[str, Any]:
+    interval = [round(point.low, 3), round(point.high, 3)]
+    return {"expected_good": round(point.precision, 3), "interval": interval, "measured_on": point.accepted}

@@ -68,6 +68,7 @@ def compile_head(
         target_precision=target_precision,
         threshold=fitted.chosen.threshold,
         curve=fitted.curve,
+        kinds=dict(fitted.kinds),
         record=record,
     )
     return CompiledHead(state, fitted, splits)

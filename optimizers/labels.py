@@ -85,7 +85,8 @@ class ChunkLabel(_Label):
 class QuestionLabel(_Label):
     """A question called good or bad for its ``passage``; ``origin`` tells who wrote it: a person or a model.
 
-    ``chunk`` is the id of the label of its passage, if that has one.
+    ``chunk`` is the id of the label of its passage, if that has one. ``kind`` is what the question asks for, where a
+    run wrote it and all of its other steps let it pass: what a threshold promises is measured on these.
     """
 
     question: str = Field(min_length=1)
@@ -95,6 +96,7 @@ class QuestionLabel(_Label):
     answer: LabelledAnswer | None = None
     origin: str = "written"
     chunk: str = ""
+    kind: Literal["amount", "definition", "person", "place", "reason", "thing", "time"] | None = None
 
     @property
     def inputs(self) -> dict[str, str]:

@@ -24,19 +24,27 @@ def precision_curve(good: Sequence[bool], probability: Sequence[float]) -> list[
         below = rows[place][0] if place < len(rows) else 0.0
         if place < len(rows) and below == value:
             continue
-        precision = share(passed, place)
-        points.append(
-            CurvePoint(
-                threshold=round((value + below) / 2, 6),
-                accepted=place,
-                good=passed,
-                precision=precision.value,
-                low=precision.low,
-                high=precision.high,
-                recall=passed / total if total else 0.0,
-            )
-        )
+        points.append(_point(round((value + below) / 2, 6), passed, place, total))
     return points[::-1]
+
+
+def point_of(threshold: float, rows: Sequence[tuple[bool, float]]) -> CurvePoint:
+    """Return what a threshold does on rows: whether each is good, and its probability."""
+    accepted = [is_good for is_good, probability in rows if probability >= threshold]
+    return _point(threshold, sum(accepted), len(accepted), sum(is_good for is_good, _ in rows))
+
+
+def _point(threshold: float, good: int, accepted: int, total: int) -> CurvePoint:
+    precision = share(good, accepted)
+    return CurvePoint(
+        threshold=threshold,
+        accepted=accepted,
+        good=good,
+        precision=precision.value,
+        low=precision.low,
+        high=precision.high,
+        recall=good / total if total else 0.0,
+    )
 
 
 def lowest_threshold(curve: Sequence[CurvePoint], target: float) -> CurvePoint:

@@ -18,7 +18,7 @@ from programs.types import Reject, Sample
 if TYPE_CHECKING:
     from programs.deciding import Decision
 
-_PROMISES = ("expected_good", "interval")  # of questions that the critic has let pass
+_PROMISES = ("expected_good", "interval", "kinds")  # of questions that the critic has let pass
 
 
 def relabel_run(

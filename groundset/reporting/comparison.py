@@ -15,6 +15,7 @@ from groundset.reporting.measures import MEASURES, Measure, drawn
 from groundset.reporting.shares import bounds, percent, wilson
 from groundset.reporting.words import distinct
 from groundset.runs.progress import counted
+from groundset.runs.promise import promise_of
 from programs.errors import InputError
 
 
@@ -216,10 +217,10 @@ def _of_asked(facts: RunFacts) -> str:
 
 
 def _expected(facts: RunFacts) -> str:
-    promise = (facts.meta["compiled"] or {}).get("judge", {})
-    if "expected_good" not in promise or not facts.samples:
+    promise = promise_of(facts.meta["compiled"], facts.samples)
+    if promise is None:
         return "not known"
-    return f"{percent(promise['expected_good'])} ({bounds(*promise['interval'])})"
+    return f"{percent(promise.share)} ({bounds(promise.low, promise.high)})"
 
 
 def _cell(measure: Measure, values: Values | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from groundset.runs.lineage import Lineage
 from groundset.runs.progress import counted, duration
+from groundset.runs.promise import promise_of
 from groundset.runs.record import RunFiles
 from groundset.runs.store import RunStore
 
@@ -106,14 +107,16 @@ def _asked_for(asked: Mapping[str, Any], untold: Collection[str]) -> str:
 
 def _expected(store: RunStore) -> list[str]:
     """Return what share of the accepted questions to expect good, where a compiled critic knows."""
-    promise = store.meta("compiled").get("judge", {})
-    if not store.results.count() or "expected_good" not in promise:
+    total = sum(store.results.evolution_counts().values())
+    promise = promise_of(store.meta("compiled"), store.results.samples())
+    if promise is None:
         return []
-    good, low, high = (round(100 * share) for share in (promise["expected_good"], *promise["interval"]))
-    return [
-        f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on labelled "
-        "questions); read them before you rely on them."
-    ]
+    good, low, high = (round(100 * share) for share in (promise.share, promise.low, promise.high))
+    whose = "questions of other runs" if promise.of_runs else "labelled questions"
+    told = f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on {whose})"
+    if others := total - promise.said_of:
+        told += f"; this holds for the {promise.said_of} that were easy to ask, not for the other {others}"
+    return [f"{told}; read them before you rely on them."]
 
 
 def _alternatives(store: RunStore) -> list[str]:

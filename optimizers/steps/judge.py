@@ -40,7 +40,7 @@ FITTING = Fitting(
         "answerable": ("unanswerable", "wrong_premise"),
     },
     options=FitOptions(strength=0.03, embedding=False),
-    target_precision=0.5,
+    target_precision=0.8,
 )
 
 COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.52, fitting=FITTING)

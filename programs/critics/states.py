@@ -54,7 +54,8 @@ class CompiledState(BaseModel):
         adapter: weights that were trained for the step.
         target_precision: what the threshold promises, if it was chosen for that.
         threshold: the probability from which on a candidate is accepted.
-        curve: what other thresholds would do on dev rows.
+        curve: what other thresholds would do on the rows that it was chosen on: questions of runs, else dev rows.
+        kinds: what the threshold does on questions of runs, by what they ask for.
         record: how it came about: labels and their hashes, splits, seed, versions, measures.
     """
 
@@ -76,6 +77,7 @@ class CompiledState(BaseModel):
     target_precision: float | None = None
     threshold: float | None = None
     curve: tuple[CurvePoint, ...] = ()
+    kinds: dict[str, CurvePoint] = {}
     record: dict[str, Any] = {}
 
 

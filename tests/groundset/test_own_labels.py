@@ -48,6 +48,7 @@ def test_a_signed_sample_is_a_good_label_with_its_answer(folder: Path) -> None:
     assert (label.document, label.topic, label.origin, label.language) == ("ferry", "Ferry", "smollm2-135m", "en")
     assert label.split == split_of("ferry")
     assert label.explanation == "Sample q-ferry of the run run."
+    assert label.kind == "time", "it was easy to ask: what a threshold promises is measured on such"
     assert not left_out
 
 
@@ -57,7 +58,7 @@ def test_a_mended_question_is_good_and_its_old_wording_bad_only_for_a_reason(fol
     [label], _ = labels_from([folder])
     assert isinstance(label, QuestionLabel)
     assert label.answer is not None
-    assert (label.question, label.origin, label.answer.text) == (mended, "written", "nine")
+    assert (label.question, label.origin, label.kind, label.answer.text) == (mended, "written", None, "nine")
     say(folder, "q-ferry", "good", "vague", question=mended)
     assert told(labels_from([folder]).labels) == [(mended, "ok"), (SAMPLES[0].question, "vague")]
     say(folder, "q-ferry", "good", "incomplete", answer="at nine sharp")

@@ -8,7 +8,7 @@ import pytest
 
 from optimizers.fit_critic import fit_critic, measure
 from optimizers.fit_head import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
-from optimizers.labels import ChunkLabel, Split, split_of, splits_of
+from optimizers.labels import ChunkLabel, QuestionLabel, Split, split_of, splits_of
 from programs.critics.linear import LinearHead
 from programs.errors import LabelError, LeakError, PromiseError
 from programs.languages import LANGUAGES
@@ -96,6 +96,37 @@ def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test() -> N
     assert fitted.measures["test"]["passed_citation"].value < 0.2
     assert set(fitted.probabilities["test"]) == {label.id for label in labels() if label.split == "test"}
     assert [point.threshold for point in fitted.curve] == sorted(point.threshold for point in fitted.curve)
+
+
+def question(number: int, good: bool, split: Split, kind: str | None) -> QuestionLabel:
+    asked = f"In which year was mill {number} of Orsle built?" if good else f"When did it do this in {number}?"
+    return QuestionLabel(
+        id=f"q{number}",
+        document=f"d-{split}-{number // 4}",
+        passage=f"Mill {number} of Orsle was built in 1781 by Maria Kolb.",
+        question=asked,
+        label="good" if good else "bad",
+        reason="ok" if good else "context_reference",
+        split=split,
+        kind=kind,
+    )
+
+
+def test_what_a_threshold_promises_is_measured_on_what_runs_wrote() -> None:
+    names: list[Split] = ["train"] * 80 + ["dev"] * 24 + ["test"] * 24
+    kinds = [None if n % 3 == 0 else "time" if n % 3 == 1 else "place" for n in range(len(names))]
+    found = [question(n, bool(n % 2), split, kinds[n]) for n, split in enumerate(names)]
+    fitted = fit_critic("judge", splits_of(found), WordEncoder(), KNOWN, target_precision=0.8)
+    of_runs = [label for label in found if label.kind and label.split != "test"]
+    assert fitted.curve[0].accepted == len(of_runs)
+    assert set(fitted.kinds) == {"place", "time"}
+    assert sum(point.accepted for point in fitted.kinds.values()) == fitted.chosen.accepted < len(of_runs)
+    assert sum(point.good for point in fitted.kinds.values()) == fitted.chosen.good
+    assert fitted.measures["test"]["precision_of_runs"].value == 1.0
+    few = [label.model_copy(update={"kind": None}) if label.split == "train" else label for label in found]
+    on_dev = fit_critic("judge", splits_of(few), WordEncoder(), KNOWN, target_precision=0.8)
+    assert on_dev.curve[0].accepted == sum(label.split == "dev" for label in found)
+    assert on_dev.kinds == {}
 
 
 def test_no_critic_is_fitted_to_test_rows_or_to_one_kind_of_row() -> None:

@@ -9,13 +9,15 @@ from groundset.reporting.blocks import Grid, PageSection, Picture, Stated
 from groundset.reporting.facts import RunFacts
 from groundset.reporting.shares import UNKNOWN, bounds, percent, stated_share, stated_spread
 from groundset.runs.progress import counted
+from groundset.runs.promise import is_easy, promise_of
 
 _EDGES = np.linspace(0, 1, 21)
 
 
 def section(facts: RunFacts) -> PageSection:
     """Tell the share of good questions: what the critic promises and what readers found."""
-    promise = (facts.meta["compiled"] or {}).get("judge", {})
+    judge = (facts.meta["compiled"] or {}).get("judge", {})
+    expected = expected_good(facts)
     readings = [facts.readings[sample.id] for sample in facts.samples if sample.id in facts.readings]
     verdicts = Counter(reading.verdict for reading in readings)
     read = verdicts.total()
@@ -24,7 +26,7 @@ def section(facts: RunFacts) -> PageSection:
         for reading in readings
     )
     scores = np.array([sample.probability for sample in facts.samples])
-    figures = [expected_good(facts)]
+    figures = [expected]
     if read:
         readers = counted(len(facts.readers), "reader")
         figures += [
@@ -37,32 +39,54 @@ def section(facts: RunFacts) -> PageSection:
         ]  # fmt: skip
     figures.append(stated_spread("Score", scores, "sample", "the probability of being good, as the critic sees it", 2))
     notes = []
-    if "expected_good" in promise and facts.samples:
+    if expected.n:
+        whose = "questions of runs that were read one by one" if "kinds" in judge else "labelled questions"
         notes.append(
-            "The expected share was measured on labelled questions: of those that the critic "
-            f"({promise.get('model', UNKNOWN)}, by {promise.get('optimizer', UNKNOWN)}) accepts at the threshold of "
-            "this run, so many are labelled good. Other documents and another language model may do better or worse; "
-            "only reading tells."
+            f"The expected share was measured on {whose}: of those that the critic "
+            f"({judge.get('model', UNKNOWN)}, by {judge.get('optimizer', UNKNOWN)}) accepts at the threshold of "
+            "this run, so many are good. Other documents and another language model may do better or worse; only "
+            "reading tells."
         )
     if not read:
         notes.append("Nobody has read these questions; the command groundset review shows them one by one.")
     return PageSection(
         "quality", "How good it is", "What share of the questions a reader would sign.", figures=figures,
-        pictures=[_scores(scores, promise.get("threshold"))] if len(scores) else [], notes=notes,
+        pictures=[_scores(scores, judge.get("threshold"))] if len(scores) else [], tables=_by_kind(facts),
+        notes=notes,
     )  # fmt: skip
+
+
+def _by_kind(facts: RunFacts) -> list[Grid]:
+    """Return what is expected of the questions by what they ask for, where that was measured."""
+    expected = (facts.meta["compiled"] or {}).get("judge", {}).get("kinds", {})
+    counts = Counter(sample.metadata.get("kind") for sample in facts.samples if is_easy(sample))
+    rows = []
+    for kind, told in expected.items():
+        if number := counts[kind]:
+            good = (percent(told["expected_good"]), bounds(*told["interval"]), f"{told['measured_on']:,}")
+            rows.append((kind, f"{number:,}", *good))
+    headings = ("asks for", "samples", "expected good", "95 % interval", "measured on")
+    return [Grid("Those that were easy to ask, by what they ask for", headings, rows)] if rows else []
 
 
 def expected_good(facts: RunFacts) -> Stated:
     """Return the share of good questions that the critic promises, with what it was measured on."""
-    promise = (facts.meta["compiled"] or {}).get("judge", {})
-    meaning = "what the threshold of the critic let through on labelled questions"
-    if "expected_good" not in promise or not facts.samples:
+    promise = promise_of(facts.meta["compiled"], facts.samples)
+    if promise is None:
         return Stated(
             "Expected good", UNKNOWN, "", "", "nothing that was measured on labels says it of all these questions"
         )
-    rows = promise.get("measured_on")
-    n = "labelled questions; how many is not noted" if rows is None else counted(rows, "labelled question")
-    return Stated("Expected good", percent(promise["expected_good"]), n, bounds(*promise["interval"]), meaning)
+    meaning = "what the threshold of the critic let through on labelled questions"
+    if promise.of_runs:
+        meaning = "what the threshold of the critic let through of questions of other runs, which were read"
+    if promise.said_of < len(facts.samples):
+        meaning += f"; said of the {promise.said_of:,} samples that were easy to ask, not of the others"
+    rows = promise.measured_on
+    if rows is None:
+        n = "labelled questions; how many is not noted"
+    else:
+        n = f"{rows:,} questions of runs" if promise.of_runs else counted(rows, "labelled question")
+    return Stated("Expected good", percent(promise.share), n, bounds(promise.low, promise.high), meaning)
 
 
 def _scores(scores: np.ndarray, threshold: float | None) -> Picture:

@@ -9,7 +9,7 @@ from dspy.lm15 import Message, Response, Usage
 
 from groundset import compiling
 from groundset.cli.compile import compile_steps
-from groundset.compiling import finetuning
+from groundset.compiling import ensembles, finetuning
 from groundset.data_files import data_path
 from groundset.models import servers
 from groundset.runtime.lms import LanguageModel
@@ -192,4 +192,6 @@ def test_a_store_that_fails_costs_no_state(run, scripted, tmp_path, monkeypatch)
 
 def test_the_help_tells_the_precision_that_each_head_is_fitted_for():
     shown = inspect.signature(compile_steps).parameters["target_precision"].annotation.__metadata__[0].show_default
-    assert shown == ", ".join(f"{name} {fitting.target_precision:g}" for name, fitting in FITTED.items())
+    told = {name: fitting.target_precision for name, fitting in FITTED.items()}
+    told["fit-ensemble"] = ensembles.TARGET_PRECISION
+    assert shown == ", ".join(f"{name} {precision:g}" for name, precision in told.items())

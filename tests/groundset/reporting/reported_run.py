@@ -64,7 +64,10 @@ def sample(number: int, chunk: Chunk, evil: str = "", rank: int | None = 1) -> S
         retrieval_gt=((chunk.chunk_id,),),
         retrieval=Retrieval(rank=rank, retrieved_id=chunk.chunk_id, retrieved_content=chunk.text, score=1),
         probability=0.42 + number / 20,
-        trail=(StepRecord(step="judge", probability=0.5, verdict="good"),),
+        trail=(
+            StepRecord(step="question", output={"easy": number % 2 == 0}),
+            StepRecord(step="judge", probability=0.5, verdict="good"),
+        ),
         metadata={"kind": f"time{evil}"},
     )
 

@@ -141,6 +141,19 @@ def test_a_run_that_was_not_generated_invents_nothing(make_run: MakeRun) -> None
     assert "Attempts" not in text
 
 
+def test_what_was_measured_on_runs_is_said_of_what_was_as_easy(make_run: MakeRun) -> None:
+    of_times = {"expected_good": 0.9, "interval": [0.744, 0.965], "measured_on": 30}
+    of_places = {"expected_good": 1.0, "interval": [0.342, 1.0], "measured_on": 2}
+    judge = {"threshold": 0.34, "expected_good": 0.883, "interval": [0.778, 0.942], "measured_on": 60}
+    run = make_run(compiled={"judge": {**judge, "kinds": {"time": of_times, "place": of_places}}})
+    told = quality.section(read_facts(run))
+    expected = told.figures[0]
+    assert (expected.value, expected.interval, expected.n) == ("88 %", "78 to 94 %", "60 questions of runs")
+    assert "said of the 3 samples that were easy to ask" in expected.meaning
+    assert [list(row) for row in told.tables[0].rows] == [["time", "3", "90 %", "74 to 96 %", "30"]]
+    assert "The expected share was measured on questions of runs that were read one by one" in told.notes[0]
+
+
 def test_a_critic_that_promises_nothing_is_not_said_to(make_run: MakeRun) -> None:
     judge = {"model": "head", "optimizer": "fit-head", "threshold": 0.42}
     text = text_of(quality.section, make_run(compiled={"judge": judge}))

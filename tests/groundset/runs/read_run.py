@@ -9,7 +9,7 @@ import numpy as np
 from groundset.runs.reviews import Review
 from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
-from programs.types import Attempt, Chunk, Context, Document, Reject, Retrieval, Sample
+from programs.types import Attempt, Chunk, Context, Document, Reject, Retrieval, Sample, StepRecord
 
 TEXTS = {
     "ferry": "The **ferry** leaves Tollvik at nine and comes back at noon.",
@@ -32,15 +32,16 @@ REJECTS = (
 def sample(item: str, question: str, answer: str, *chunks: str, **changes: Any) -> Sample:
     """Return a sample about chunks by their names."""
     found = Retrieval(rank=1, retrieved_id=chunks[0], retrieved_content=TEXTS[chunks[0]], score=1)
-    told = {"evolution": "simple", "metadata": {"kind": "time"}, **changes}
+    told: dict[str, Any] = {"evolution": "simple", "metadata": {"kind": "time"}, "trail": (), **changes}
     return Sample(
         id=item, question=question, answer=answer, language="en", contexts=tuple(CHUNKS[name] for name in chunks),
-        retrieval_gt=tuple((name,) for name in chunks), retrieval=found, probability=0.9, trail=(), **told,
+        retrieval_gt=tuple((name,) for name in chunks), retrieval=found, probability=0.9, **told,
     )  # fmt: skip
 
 
+ASKED_EASILY = (StepRecord(step="question", output={"easy": True}),)
 SAMPLES = (
-    sample("q-ferry", "When does the ferry leave Tollvik?", "at nine", "ferry"),
+    sample("q-ferry", "When does the ferry leave Tollvik?", "at nine", "ferry", trail=ASKED_EASILY),
     sample("q-mill", "When was the tide mill of Orsle built?", "1712", "mill", evolution="reasoning", metadata={}),
 )
 

@@ -1,7 +1,6 @@
 """Whether the words of a question tell a stranger what it is about, read off the sentence that they are from."""
 
 import re
-from itertools import islice
 from typing import Any
 
 from programs.languages.en.antecedent import in_full
@@ -31,7 +30,7 @@ def named(
     title = topic.split(" > ")[0]
     text = without_brackets(" ".join(words.split()))
     full = in_full(text, title, sentence, passage)
-    if _is_glued(text, sentence) or (defines and text.startswith("Who ") and not _OF_PERSONS.search(passage)):
+    if _is_glued(text, clause.verb) or (defines and text.startswith("Who ") and not _OF_PERSONS.search(passage)):
         return full, False
     if is_general(clause) or (title and has_words(full, title)):
         return full, True
@@ -59,14 +58,10 @@ def is_anchored(noun: Any) -> bool:
     return False
 
 
-def _is_glued(text: str, sentence: Any) -> bool:
+def _is_glued(text: str, verb: Any) -> bool:
     """Say whether words follow one another that a comma keeps apart: "over the terrace the Brine End"."""
-    triples = zip(sentence, islice(sentence, 1, None), islice(sentence, 2, None), strict=False)
+    after_commas = (token for token in verb.doc[verb.i + 1 :] if token.nbor(-1).text == "," and token.dep_ != "prep")
+    words = [token.text for token in verb.doc]
     return any(
-        comma.text == "," and after.dep_ != "prep" and re.search(_in_a_row(before, after), text)
-        for before, comma, after in triples
+        words.count(token.text) == 1 and re.search(rf"\w {re.escape(token.text)}(?!\w)", text) for token in after_commas
     )
-
-
-def _in_a_row(*words: Any) -> str:
-    return rf"(?<!\w){' '.join(re.escape(word.text) for word in words)}(?!\w)"

@@ -134,6 +134,14 @@ def test_what_syntax_gives_comes_before_what_form_gives(parser: Parser) -> None:
         ("The library LampKit was moved to Lowen in 1998.", "1998", True),
         ("Kolb moved to Lowen in 1998.", "1998", False),
         ("Maria Kolb moved to Lowen in 1998.", "1998", True),
+        # A comma that keeps two things apart is lost.
+        (
+            "The Tarn Works shall return the files within 30 days, pay Imogen Kolb 400 crowns, and leave.",
+            "30 days",
+            False,
+        ),
+        ("Maria Kolb was born in Lowen in 1998, the youngest of five.", "1998", False),
+        ("In 1998, Maria Kolb moved from Tarn, where she was born, to Lowen.", "1998", True),
     ],
 )
 def test_a_question_that_does_not_say_which_one_is_meant_is_known(

@@ -12,6 +12,7 @@ from programs.languages.table import Languages
 from programs.reading import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.base import Material
+from programs.recipes.kinds import KEPT_ROUNDS
 from programs.types import Attempt, Chunk, Context, Hit, StepRecord
 
 Near = Callable[[str, int], Sequence[Hit]]
@@ -57,9 +58,9 @@ def attempt_examples(
     for split, kept in splits_of(label for label in labels if label.good).items():
         contexts = [_read(label, languages) for label in kept]
         agenda = row.agenda(Material(contexts, near, languages), chosen, _MANY)
-        # A chunk that can only be asked for what many others can be asked for too waits for the second round.
-        first = (agenda.offers(key, 0, ()) or agenda.offers(key, 1, ()) for key in agenda.keys)
-        offers = [offer for each in first for offer in each.items()]
+        # A chunk that can only be asked for what many others can be asked for too waits.
+        rounds = ([agenda.offers(key, round_, ()) for round_ in range(KEPT_ROUNDS + 1)] for key in agenda.keys)
+        offers = [offer for each in rounds for offer in next(filter(None, each), {}).items()]
         examples = [
             _example(Attempt(number=number, contexts=offered, wanted=wanted, seed=seed + number))
             for number, (wanted, offered) in enumerate(offers)

@@ -1,7 +1,7 @@
 """Whole attempts: examples of labelled chunks, and what the outcome of one is worth."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -11,7 +11,7 @@ from optimizers.labels import ChunkLabel, Split, splits_of
 from programs.languages.table import Languages
 from programs.reading import read_chunk
 from programs.recipes import RECIPES
-from programs.recipes.base import Material
+from programs.recipes.base import Agenda, Material
 from programs.recipes.kinds import KEPT_ROUNDS
 from programs.types import Attempt, Chunk, Context, Hit, StepRecord
 
@@ -58,9 +58,7 @@ def attempt_examples(
     for split, kept in splits_of(label for label in labels if label.good).items():
         contexts = [_read(label, languages) for label in kept]
         agenda = row.agenda(Material(contexts, near, languages), chosen, _MANY)
-        # A chunk that can only be asked for what many others can be asked for too waits.
-        rounds = ([agenda.offers(key, round_, ()) for round_ in range(KEPT_ROUNDS + 1)] for key in agenda.keys)
-        offers = [offer for each in rounds for offer in next(filter(None, each), {}).items()]
+        offers = [offer for key in agenda.keys for offer in _first_offers(agenda, key).items()]
         examples = [
             _example(Attempt(number=number, contexts=offered, wanted=wanted, seed=seed + number))
             for number, (wanted, offered) in enumerate(offers)
@@ -68,6 +66,12 @@ def attempt_examples(
         random.Random(seed).shuffle(examples)
         found[split] = examples
     return found
+
+
+def _first_offers(agenda: Agenda, key: str) -> Mapping[str, tuple[Context, ...]]:
+    """Return what is offered first: a chunk that can only be asked for what many others can too waits some rounds."""
+    rounds = (agenda.offers(key, round_, ()) for round_ in range(KEPT_ROUNDS + 1))
+    return next(filter(None, rounds), {})
 
 
 def attempt_worth(

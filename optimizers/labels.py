@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
 from programs.errors import LeakError
+from programs.evidence import KINDS
 from programs.reasons import AnswerLabel, ChunkReason, QuestionReason
 
 Split = Literal["train", "dev", "test"]
@@ -82,6 +83,12 @@ class ChunkLabel(_Label):
         return {"topic": "", "passage": self.text}
 
 
+def _check_kind(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError(f"no kind of question is called {kind!r}; there are {', '.join(KINDS)}")
+    return kind
+
+
 class QuestionLabel(_Label):
     """A question called good or bad for its ``passage``; ``origin`` tells who wrote it: a person or a model.
 
@@ -96,7 +103,7 @@ class QuestionLabel(_Label):
     answer: LabelledAnswer | None = None
     origin: str = "written"
     chunk: str = ""
-    kind: Literal["amount", "definition", "person", "place", "reason", "thing", "time"] | None = None
+    kind: Annotated[str, AfterValidator(_check_kind)] | None = None
 
     @property
     def inputs(self) -> dict[str, str]:

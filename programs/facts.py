@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from programs.languages.base import Language
 from programs.languages.table import Languages
-from programs.text import NAME, has_words
+from programs.text import NAME, has_words, title_of
 from programs.types import Context, Focus
 
 _NAMES = re.compile(rf"{NAME}(?: (?:(?:of|the|and|von|der|de|du|del|la) )?{NAME})*")
@@ -124,7 +124,7 @@ def _place(text: str, name: str) -> int | None:
 
 def _comparisons(contexts: Sequence[Context], language: Language) -> list[Together]:
     """Return facts of different documents that say the same of two things, with years or amounts to compare."""
-    titles = [context.topic.split(" > ")[0] for context in contexts]
+    titles = [title_of(context.topic) for context in contexts]
     if not (language.compares_times and language.compares_amounts) or len(set(titles)) < len(titles):
         return []
     found = []

@@ -46,6 +46,11 @@ def plain_passage(texts: Iterable[str]) -> str:
     return "\n\n".join(map(plain, texts))
 
 
+def title_of(topic: str) -> str:
+    """Return the title of a document from title and headings in one line, as :attr:`programs.types.Chunk.topic`."""
+    return topic.split(" > ")[0]
+
+
 def without_brackets(text: str) -> str:
     """Return a text without what stands in round brackets; parsers and questions do better without it."""
     return _BRACKETS.sub("", text)

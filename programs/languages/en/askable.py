@@ -28,6 +28,7 @@ from programs.languages.en.syntax import (
     verb_of,
 )
 from programs.languages.en.words import WORDS as ENGLISH
+from programs.text import title_of
 
 _OF_NUMBERS = frozenset({"nummod", "compound", "quantmod"})
 _AMOUNTS = frozenset({"CARDINAL", "QUANTITY"})
@@ -52,7 +53,7 @@ def askable(sentence: Any, topic: str, passage: str = "") -> list[Askable]:
         topic: title and headings; the title stands in for a bare noun such as "the museum".
         passage: what the sentence is from; it tells the whole names of persons.
     """
-    title = topic.split(" > ")[0]
+    title = title_of(topic)
     known = set(title.casefold().split())
     found: dict[str, Askable] = {}
     for answer in _answers(sentence):
@@ -114,7 +115,7 @@ def _ask(sentence: Any, answer: str, topic: str, passage: str) -> Askable | None
         if of_subject:
             asked = _of_subject(clause, verb, span, path, answer)
         else:
-            asked = _of_rest(clause, verb, span, path, answer, topic.split(" > ")[0])
+            asked = _of_rest(clause, verb, span, path, answer, title_of(topic))
         if asked is None:
             return None
         words, worth = asked

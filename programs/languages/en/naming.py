@@ -5,7 +5,7 @@ from typing import Any
 
 from programs.languages.en.antecedent import in_full
 from programs.languages.en.syntax import NAMING, Clause, is_bare, is_general
-from programs.text import has_words, tokens, without_brackets
+from programs.text import has_words, title_of, tokens, without_brackets
 
 _OF_PERSONS = re.compile(r"\b(?:he|she|his|her|him)\b", re.IGNORECASE)
 
@@ -27,7 +27,7 @@ def named(
         defines: whether it asks what the subject is.
     """
     sentence, subject = clause.verb.doc, clause.subject
-    title = topic.split(" > ")[0]
+    title = title_of(topic)
     text = without_brackets(" ".join(words.split()))
     full = in_full(text, title, sentence, passage)
     if _is_glued(text, clause.verb) or (defines and text.startswith("Who ") and not _OF_PERSONS.search(passage)):

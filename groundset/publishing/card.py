@@ -20,6 +20,7 @@ from groundset.exports.rows import kind_of
 from groundset.printing import printable
 from groundset.publishing.readers import Readers
 from groundset.runs.lineage import UNKNOWN_MODEL
+from groundset.runs.promise import promise_of
 from programs.types import Sample
 
 BEGIN, END = "<!-- groundset:begin -->", "<!-- groundset:end -->"
@@ -98,6 +99,7 @@ def card_body(publication: Publication) -> str:
     content, record = publication.content, publication.record
     models = record.get("models") or {}
     critics = record.get("compiled") or {}
+    promise = promise_of(critics, content.samples)
     splits = by_split(content.samples)
     told = _template().render(
         card=publication,
@@ -114,7 +116,8 @@ def card_body(publication: Publication) -> str:
         written=_written(models),
         critic=(models.get("critic") or {}).get("name"),
         critics=[(step, *_figures(state)) for step, state in critics.items()],
-        expected=_expected(critics.get("judge") or {}),
+        promise=promise,
+        expected=promise and _of_hundred(promise.share, promise.low, promise.high),
         main=MAIN,
         version=__version__,
     )
@@ -180,5 +183,8 @@ def _expected(state: Mapping[str, Any]) -> str:
     """Return what share of what a critic lets pass is good, with its interval, as far as it was measured."""
     if "expected_good" not in state:
         return ""
-    good, low, high = (round(100 * share) for share in (state["expected_good"], *state["interval"]))
-    return f"{good} of 100 ({low} to {high})"
+    return _of_hundred(state["expected_good"], *state["interval"])
+
+
+def _of_hundred(share: float, low: float, high: float) -> str:
+    return f"{100 * share:.0f} of 100 ({100 * low:.0f} to {100 * high:.0f})"

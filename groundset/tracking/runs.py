@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from groundset.runs.promise import Promise, promise_of
 from groundset.runs.record import run_files, write_record
 from groundset.runs.store import RunStore
 from groundset.tracking.place import VARIABLE, Place, store_host, tracking_place, user_folder
@@ -48,7 +49,9 @@ def track(record: Path, store: TrackingStore) -> Tracked:
         TrackingError: the store failed.
         RunError: the record cannot be written.
     """
-    run_id = log_generation(record, store)
+    with RunStore.read(record.parent) as run:
+        promise = promise_of(run.meta("compiled"), run.results.samples())
+    run_id = log_generation(record, store, promise)
     told = json.loads(record.read_text(encoding="utf-8"))
     version = _version(_key(record, told), texts=store.keeps_texts)
     with RunStore.open(record.parent) as run:
@@ -83,8 +86,8 @@ def log_report(run: Path, page: str, name: str, *, texts: bool) -> Tracked | Non
     return Tracked(before["run_id"], place.uri, usual, None if texts else host)
 
 
-def log_generation(record: Path, store: TrackingStore) -> str:
-    """Log a run by its ``run.json``: configuration, counts, tokens, the expected share of good questions, samples.
+def log_generation(record: Path, store: TrackingStore, promise: Promise | None = None) -> str:
+    """Log a run by its ``run.json``: configuration, counts, tokens, what its critic promises, samples.
 
     A run that was logged before is not logged again, unless it has grown. Samples are logged if the store keeps texts;
     on another machine no names of documents and no addresses of models are. Returns the id that the store gave it.
@@ -111,10 +114,13 @@ def log_generation(record: Path, store: TrackingStore) -> str:
     metrics = {name: float(told[name]) for name in names}
     for step, counts in told["counts"].items():
         metrics |= {f"{step}_{what}": float(count) for what, count in counts.items()}
-    expected = compiled.get("judge", {})
-    if "expected_good" in expected:
-        metrics["expected_good"] = expected["expected_good"]
-        metrics["expected_good_low"], metrics["expected_good_high"] = expected["interval"]
+    if promise is not None:
+        metrics |= {
+            "expected_good": promise.share,
+            "expected_good_low": promise.low,
+            "expected_good_high": promise.high,
+            "expected_good_said_of": float(promise.said_of),
+        }
     return store.log_run(record.parent.name, _key(record, told), parameters, metrics, record.parent / "samples.jsonl")
 
 

@@ -11,7 +11,7 @@ import pytest
 from groundset.publishing.push import Pushed, push_run
 from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
-from programs.types import Attempt, Chunk, Context, Document, Retrieval, Sample
+from programs.types import Attempt, Chunk, Context, Document, Retrieval, Sample, StepRecord
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -52,9 +52,9 @@ META = {
 
 
 def make_run(
-    folder: Path, size: int = 2, *, chunks: int = 3, meta: dict[str, Any] | None = None, **changes: Any
+    folder: Path, size: int = 2, *, chunks: int = 3, easy: int = 0, meta: dict[str, Any] | None = None, **changes: Any
 ) -> Path:
-    """Write a run whose samples ask about one chunk each; ``changes`` are made to all of them."""
+    """Write a run whose samples ask about one chunk each; ``changes`` are made to all, the first ``easy`` were easy."""
     texts = [f"The ferry number {number} leaves Tollvik at {number} o'clock." for number in range(chunks)]
     text = "\n".join(texts)
     cut = []
@@ -82,7 +82,7 @@ def make_run(
                 "retrieval": retrieval,
                 "probability": 0.9,
                 "split": "train" if number % 2 else "test",
-                "trail": (),
+                "trail": (StepRecord(step="question", output={"easy": number < easy}),),
                 "metadata": {"kind": "time"},
                 **changes,
             }

@@ -85,6 +85,17 @@ def test_the_card_tells_what_is_in_the_set_and_how_it_was_made(card):
     assert "Nobody has signed" in text
 
 
+def test_what_was_measured_on_questions_of_runs_is_said_of_those_that_were_easy_to_ask(card, run_of, meta, tmp_path):
+    judge = meta["compiled"]["judge"] | {"measured_on": 98, "kinds": {"time": {}}}
+    told = "About 58 of 100 (49 to 68) questions like these are good. This was measured on 98 questions of other runs"
+    all_easy = card(run_of(tmp_path / "easy", 3, easy=3, meta={"compiled": {"judge": judge}}))
+    assert f"{told}, not on these.\n" in section(all_easy, "How good it is")
+    some = card(run_of(tmp_path / "some", 3, easy=2, meta={"compiled": {"judge": judge}}))
+    assert "; it holds for the 2 that were easy to ask, not for the other 1.\n" in section(some, "How good it is")
+    none = card(run_of(tmp_path / "hard", 3, meta={"compiled": {"judge": judge}}))
+    assert "Nothing was measured of critics" in section(none, "How good it is")
+
+
 def test_the_code_of_the_card_runs(card, tmp_path):
     code = card().partition("```python\n")[2].partition("```")[0].replace('"you/demo"', repr(str(tmp_path / "dry")))
     seen = {}

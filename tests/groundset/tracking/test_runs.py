@@ -140,3 +140,13 @@ def test_the_command_says_what_became_of_it(
     out, err = run()
     assert out == f"Report: {tracked / 'report.html'}.\n"
     assert "Not kept with the tracked run: nothing is tracked in" in err
+
+
+def test_what_is_expected_good_says_of_how_many_samples(tracked: Path) -> None:
+    before = noted(tracked)
+    logged = mlflow.MlflowClient(f"sqlite:///{before['store']}/mlflow.db").get_run(before["run_id"]).data.metrics
+    with RunStore.read(tracked) as store:
+        samples = len(list(store.results.samples()))
+    assert samples > 0
+    assert logged["expected_good"] == 0.584
+    assert logged["expected_good_said_of"] == samples

@@ -1,14 +1,16 @@
 """Compiling the step ``compress``: long questions, and shorter ones that still ask the same."""
 
+import random
 from typing import Any
 
 import dspy
 
 from optimizers.gold_rows import CompressGold
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
 from optimizers.steps.examples import example_row, of_gold
 from optimizers.steps.worth import question_worth
 from programs.evidence import lost_words
+from programs.languages.table import Languages
 from programs.steps.compress import SHORT_WORDS, STEP
 from programs.steps.question import tidy_question
 from programs.text import plain, tokens
@@ -52,4 +54,12 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26)
+
+def taught(row: CompressGold, languages: Languages, chance: random.Random) -> dict[str, str]:
+    """Return what a run would show of a gold row."""
+    del languages, chance
+    return {"question": row.question}
+
+
+TEACHING = Teaching(("compress",), only(CompressGold), "Ask the same in fewer words.", taught)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26, teaching=TEACHING)

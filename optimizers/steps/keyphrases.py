@@ -1,14 +1,16 @@
 """Compiling the step ``keyphrases``: good chunks, and phrases that stand in them word for word."""
 
+import random
 from typing import Any
 
 import dspy
 
 from optimizers.gold_rows import KeyphrasesGold
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
 from optimizers.steps.examples import example_row, good_chunks, placed, topic_once
 from optimizers.steps.worth import STRAY
 from programs.languages.base import Language
+from programs.languages.table import Languages
 from programs.steps.keyphrases import STEP
 from programs.text import has_words, plain, tokens
 
@@ -20,9 +22,13 @@ def examples(source: Source) -> tuple[Rows, Rows]:
     """Return the passages of gold rows with their phrases, and good chunks to try on."""
     demos: Rows = []
     for row in source.gold_of(KeyphrasesGold):
-        asked = {"topic": topic_once(row.topic), "passage": plain(row.passage)}
+        asked = _shown(row)
         demos.append(example_row(row, asked["passage"], asked, keyphrases=list(row.keyphrases)))
     return demos, [example_row(label, passage, placed(label, passage)) for label, passage, _ in good_chunks(source)]
+
+
+def _shown(row: KeyphrasesGold) -> dict[str, str]:
+    return {"topic": topic_once(row.topic), "passage": plain(row.passage)}
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
@@ -81,4 +87,17 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26)
+
+def taught(row: KeyphrasesGold, languages: Languages, chance: random.Random) -> dict[str, str]:
+    """Return what a run would show of a gold row."""
+    del languages, chance
+    return _shown(row)
+
+
+TEACHING = Teaching(
+    ("keyphrases",),
+    only(KeyphrasesGold),
+    "Copy the phrases that are worth asking about, separated by semicolons.",
+    taught,
+)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26, teaching=TEACHING)

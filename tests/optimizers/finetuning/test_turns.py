@@ -8,7 +8,7 @@ import pytest
 
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.finetuning.turns import turns_of
-from optimizers.gold_rows import AnswerGold, GoldRow, QuestionGold
+from optimizers.gold_rows import AnswerGold, CompressGold, GoldRow, KeyphrasesGold, QuestionGold, RewriteGold
 from optimizers.labels import Label, QuestionLabel
 from optimizers.steps import COMPILABLE
 from programs.critics.logprobs import LogprobCritic
@@ -52,6 +52,33 @@ ANSWER = AnswerGold(
     kind="words",
 )
 
+MENDED = RewriteGold(
+    **PLACE,
+    step="rewrite",
+    id="tide-mill-rewrite-1",
+    before="",
+    fact=FACT,
+    answer=GOOD.answer,
+    question=TWIN.question,
+    feedback="Name the mill.",
+    better_question=GOOD.question,
+    kind="vague",
+)
+SHORTENED = CompressGold(
+    **{name: value for name, value in PLACE.items() if name != "topic"},
+    step="compress",
+    id="tide-mill-compress-1",
+    question="What was the reason for which the tide mill of Orsle stood still in the year 1712?",
+    short_question=GOOD.question,
+)
+PHRASES = KeyphrasesGold(
+    **PLACE,
+    step="keyphrases",
+    id="tide-mill-keyphrases-1",
+    passage=FACT,
+    keyphrases=("the sluice had rotted", "the tide mill of Orsle", "1712"),
+)
+
 
 @pytest.fixture
 def languages() -> Languages:
@@ -85,6 +112,24 @@ def test_an_answer_is_read_from_its_passage(languages: Languages) -> None:
     [turn] = taught("answer", ANSWER, GOOD, languages=languages)
     assert turn.messages[-1]["content"] == f"Topic: Orsle > Mills\nPassage: {FACT}\nQuestion: {GOOD.question}"
     assert turn.completion == GOOD.answer
+
+
+@pytest.mark.parametrize(
+    ("row", "shown", "written"),
+    [
+        (MENDED, ("Topic: Orsle > Mills", FACT, TWIN.question, "Name the mill."), GOOD.question),
+        (SHORTENED, (SHORTENED.question,), GOOD.question),
+        (PHRASES, ("Topic: Orsle > Mills", FACT), "the sluice had rotted; the tide mill of Orsle; 1712"),
+    ],
+)
+def test_other_steps_learn_what_their_gold_rows_write(
+    row: GoldRow, shown: tuple[str, ...], written: str, languages: Languages
+) -> None:
+    [turn] = taught(row.step, GOOD, ANSWER, TWIN, row, languages=languages)
+    asked = turn.messages[-1]["content"]
+    assert all(text in asked for text in shown)
+    assert written not in asked
+    assert turn.completion == written
 
 
 def test_what_is_sound_is_learned_from_a_question_and_its_spoilt_twin(languages: Languages) -> None:

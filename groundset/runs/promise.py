@@ -32,12 +32,17 @@ def promise_of(compiled: Mapping[str, Any] | None, samples: Iterable[Sample]) ->
     judge = (compiled or {}).get("judge") or {}
     if "expected_good" not in judge:
         return None
-    of_runs = "kinds" in judge
+    of_runs = is_of_runs(compiled)
     said_of = sum(not of_runs or is_easy(sample) for sample in samples)
     if not said_of:
         return None
     low, high = judge["interval"]
     return Promise(judge["expected_good"], low, high, judge.get("measured_on"), of_runs, said_of)
+
+
+def is_of_runs(compiled: Mapping[str, Any] | None) -> bool:
+    """Say whether what the critic promises was measured on questions of runs, all of them easy to ask."""
+    return "kinds" in ((compiled or {}).get("judge") or {})
 
 
 def is_easy(sample: Sample) -> bool:

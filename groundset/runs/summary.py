@@ -8,7 +8,7 @@ from typing import Any
 
 from groundset.runs.lineage import Lineage
 from groundset.runs.progress import counted, duration
-from groundset.runs.promise import promise_of
+from groundset.runs.promise import is_of_runs, promise_of
 from groundset.runs.record import RunFiles
 from groundset.runs.store import RunStore
 
@@ -108,7 +108,10 @@ def _asked_for(asked: Mapping[str, Any], untold: Collection[str]) -> str:
 def _expected(store: RunStore) -> list[str]:
     """Return what share of the accepted questions to expect good, where a compiled critic knows."""
     total = sum(store.results.evolution_counts().values())
-    promise = promise_of(store.meta("compiled"), store.results.samples())
+    compiled = store.meta("compiled")
+    promise = promise_of(compiled, store.results.samples())
+    if promise is None and total and is_of_runs(compiled):
+        return ["None of these questions was easy to ask, and readers sign few of such: read them all."]
     if promise is None:
         return []
     good, low, high = (round(100 * share) for share in (promise.share, promise.low, promise.high))
@@ -116,6 +119,7 @@ def _expected(store: RunStore) -> list[str]:
     told = f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on {whose})"
     if others := total - promise.said_of:
         told += f"; this holds for the {promise.said_of} that were easy to ask, not for the other {others}"
+        told += ", of which readers sign few"
     return [f"{told}; read them before you rely on them."]
 
 

@@ -7,7 +7,7 @@ from groundset.runs.record import run_files
 from groundset.runs.schedule import Verdict
 from groundset.runs.store import RunStore
 from groundset.runs.summary import summarise
-from programs.types import Attempt, Chunk, Context, Reject, Retrieval, Sample
+from programs.types import Attempt, Chunk, Context, Reject, Retrieval, Sample, StepRecord
 
 CHUNK = Chunk(chunk_id="d-0", doc_id="d", path="d.md", title="D", start=0, end=6, text="First.")
 CONTEXT = Context(chunk=CHUNK, passage=CHUNK.text, topic="D", language="en")
@@ -72,3 +72,31 @@ def test_the_summary_says_what_to_expect_and_keeps_passages_apart_from_faults(tm
         "Nothing to ask in 3 passages, which is no fault: chunk 2 (2 a list); keyphrases 1 (1 no further sentence can "
         "carry a question).",
     ]
+
+
+PROMISED = "Expect about 87 of 100 questions like these to be good (79 to 92, measured on questions of other runs)"
+
+
+@pytest.mark.parametrize(
+    ("easy", "line"),
+    [
+        (2, f"{PROMISED}; read them before you rely on them."),
+        (
+            1,
+            f"{PROMISED}; this holds for the 1 that were easy to ask, not for the other 1, of which readers sign few; "
+            "read them before you rely on them.",
+        ),
+        (0, "None of these questions was easy to ask, and readers sign few of such: read them all."),
+    ],
+)
+def test_the_summary_warns_of_questions_that_were_not_easy_to_ask(tmp_path, easy, line):
+    judge = {"threshold": 0.34, "expected_good": 0.87, "interval": [0.79, 0.92], "kinds": {}}
+    meta = {"asked": 2, "compiled": {"judge": judge}}
+    with RunStore.create(tmp_path / "run", meta=meta, documents=[], chunks=[CHUNK]) as store:
+        for number in range(2):
+            store.attempts.begin(Attempt(number=number, contexts=(CONTEXT,), wanted="simple"))
+            trail = (StepRecord(step="question", output={"easy": number < easy}),)
+            each = sample(number, source_rank=1).model_copy(update={"trail": trail})
+            store.results.decide(number, Verdict("simple", False), each, np.zeros(4, dtype=np.float32), [])
+        told = summarise(store, run_files(store.folder), "complete", None)
+    assert line in told

@@ -111,7 +111,7 @@ def _expected(store: RunStore) -> list[str]:
     compiled = store.meta("compiled")
     promise = promise_of(compiled, store.results.samples())
     if promise is None and total and is_of_runs(compiled):
-        return ["None of these questions was easy to ask, and readers sign few of such: read them all."]
+        return ["None of these questions was easy to ask, and readers sign fewer of such: read them all."]
     if promise is None:
         return []
     good, low, high = (round(100 * share) for share in (promise.share, promise.low, promise.high))
@@ -119,7 +119,7 @@ def _expected(store: RunStore) -> list[str]:
     told = f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on {whose})"
     if others := total - promise.said_of:
         told += f"; this holds for the {promise.said_of} that were easy to ask, not for the other {others}"
-        told += ", of which readers sign few"
+        told += ", of which readers sign fewer"
     return [f"{told}; read them before you rely on them."]
 
 

@@ -83,10 +83,10 @@ PROMISED = "Expect about 87 of 100 questions like these to be good (79 to 92, me
         (2, f"{PROMISED}; read them before you rely on them."),
         (
             1,
-            f"{PROMISED}; this holds for the 1 that were easy to ask, not for the other 1, of which readers sign few; "
+            f"{PROMISED}; this holds for the 1 that were easy to ask, not for the other 1, of which readers sign fewer; "
             "read them before you rely on them.",
         ),
-        (0, "None of these questions was easy to ask, and readers sign few of such: read them all."),
+        (0, "None of these questions was easy to ask, and readers sign fewer of such: read them all."),
     ],
 )
 def test_the_summary_warns_of_questions_that_were_not_easy_to_ask(tmp_path, easy, line):

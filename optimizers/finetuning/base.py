@@ -34,8 +34,8 @@ class TrainingOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    rank: int = Field(default=16, ge=1)
-    alpha: int = Field(default=32, ge=1)
+    rank: int = Field(default=12, ge=1)
+    alpha: int = Field(default=24, ge=1)
     layers: float = Field(default=2 / 3, gt=0, le=1)
     rate: float = Field(default=3e-4, gt=0)
     epochs: int = Field(default=1, ge=1)

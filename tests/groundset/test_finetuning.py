@@ -18,6 +18,7 @@ from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import open_lm
 from groundset.tracking.compile_runs import CompileRuns
 from groundset.tracking.compiles import CompileStore
+from optimizers.finetuning import training
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.training import Trainer
 from optimizers.gold import GOLD
@@ -168,6 +169,34 @@ def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Pa
     assert seen[0].step == 1, "other rows are another training"
 
 
+def test_rows_that_go_through_in_parts_teach_the_same(
+    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = [Turn([{"role": "user", "content": "One. " * 9 * number}], "Two? " * (5 - number)) for number in (1, 2, 4)]
+    options = OPTIONS.model_copy(update={"epochs": 1, "batch": 3})
+    learned: list[tuple[float, Any]] = []
+    for at_once in (10_000, 70):
+        monkeypatch.setattr(training, "_AT_ONCE", at_once)
+        trainer = Trainer(smollm2, options)
+        seen: list[TrainingStep] = []
+        passes: list[int] = []
+
+        def counted(rows: Any, loss_of: Any = trainer._loss, passes: list[int] = passes) -> Any:
+            passes.append(len(rows))
+            return loss_of(rows)
+
+        monkeypatch.setattr(trainer, "_loss", counted)
+        trainer.train(turns, [], tmp_path / str(at_once), seen.append)
+        assert passes == ([3] if at_once == 10_000 else [1, 1, 1])
+        state = trainer.model.state_dict()
+        [name] = [name for name in state if "layers.29.mlp.down_proj.lora_B" in name]
+        learned.append((seen[0].loss, state[name].float()))
+    (whole, weights), (parts, others) = learned
+    assert parts == pytest.approx(whole, rel=0.02)
+    signs = (weights.sign() == others.sign()).float().mean().item()
+    assert signs > 0.9, "Adam's first step is the sign of the gradient; rounding turns the smallest ones"
+
+
 def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
     _, out, _ = trained
     shutil.copytree(out, tmp_path / "copy", ignore=shutil.ignore_patterns("*.training"))
@@ -185,6 +214,6 @@ def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], 
 def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="weights that lie on this machine"):
         compile_adapter(["pair"], "openai/x@http://127.0.0.1:9/v1", [], options=OPTIONS, out=tmp_path, listener=Ear())
-    with pytest.raises(StrategyError, match="no gold rows show what compress should write"):
-        compile_adapter(["compress"], MODEL, [], options=OPTIONS, out=tmp_path, listener=Ear())
+    with pytest.raises(StrategyError, match="no gold rows show what reasoning should write"):
+        compile_adapter(["reasoning"], MODEL, [], options=OPTIONS, out=tmp_path, listener=Ear())
     assert list(tmp_path.iterdir()) == []

@@ -83,8 +83,8 @@ PROMISED = "Expect about 87 of 100 questions like these to be good (79 to 92, me
         (2, f"{PROMISED}; read them before you rely on them."),
         (
             1,
-            f"{PROMISED}; this holds for the 1 that were easy to ask, not for the other 1, of which readers sign fewer; "
-            "read them before you rely on them.",
+            f"{PROMISED}; this holds for the 1 that were easy to ask, not for the other 1, of which readers sign "
+            "fewer; read them before you rely on them.",
         ),
         (0, "None of these questions was easy to ask, and readers sign fewer of such: read them all."),
     ],

@@ -51,5 +51,5 @@ def taught(row: SoundGold, languages: Languages, chance: random.Random) -> dict[
     return {**asked, "question": row.question, "answer": row.answer}
 
 
-TEACHING = Teaching(("question", "twins"), _read, "Decide whether question and answer are sound.", taught)
+TEACHING = Teaching(("question", "twins", "sound"), _read, "Decide whether question and answer are sound.", taught)
 COMPILING = Compiling(STEP, examples, decision_worth, (), deviation=0.2, teaching=TEACHING)

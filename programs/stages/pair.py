@@ -6,9 +6,8 @@ from typing import Any
 import dspy
 
 from programs.evidence import kind_agrees
-from programs.steps.pair import shown
+from programs.stages.sound import Sound, shown_about
 from programs.steps.question import seed_question
-from programs.steps.sound import SOUND
 from programs.text import has_words
 from programs.tools import Tools
 from programs.trail import Trail
@@ -26,13 +25,12 @@ class Pair(dspy.Module):
         super().__init__()
         self.tools = tools
         self.pair = tools.predictor("pair")
-        self.sound = tools.predictor("sound")
+        self.sound = Sound(tools)
 
     def forward(self, trail: Trail, number: int, focus: Focus) -> tuple[Focus, str] | None:
         """Return the focus with its answer and the question; None where every draw was refused."""
-        context, language = trail.contexts[0], self.tools.languages[trail.language]
-        sentences = language.sentences(context.passage)
-        asked = shown(context.topic, sentences[: sentences.index(focus.sentence)], focus.fact)
+        language = self.tools.languages[trail.language]
+        asked = shown_about(focus, trail.contexts[0], self.tools.languages)
         for draw in range(_DRAWS):
             sampling: Mapping[str, Any] | None = None
             if draw:
@@ -44,20 +42,9 @@ class Pair(dspy.Module):
             trail.say("pair", number, {"question": question, **about.model_dump()}, good=reason is None, reason=reason)
             if reason is not None:
                 trail.refuse("pair", reason, question=question)
-            elif self._sound(trail, number, asked, about, question):
+            elif self.sound(trail, number, about, question):
                 return about, question
         return None
-
-    def _sound(self, trail: Trail, number: int, asked: Mapping[str, str], focus: Focus, question: str) -> bool:
-        if "sound" not in self.tools.critics:
-            return True
-        weighed = {**asked, "question": question, "answer": focus.answer}
-        probability = self.tools.decide("sound", self.sound, **weighed).probability
-        good = probability >= SOUND
-        trail.say("sound", number, {"question": question}, probability=probability, good=good)
-        if not good:
-            trail.refuse("sound", "question and answer are not sound", probability=probability, question=question)
-        return good
 
     def _fault(self, focus: Focus, question: str, code: str) -> str | None:
         """Return what is wrong with a pair, as far as its words tell."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from dspy.lm15 import Config, Message, Request
 
+from groundset import compiled
 from groundset.compiled import Users, load_compiled
 from groundset.compiling import finetuning
 from groundset.compiling.finetuning import compile_adapter
@@ -69,6 +70,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         _write(folder / "gold" / f"{kind}.jsonl", kept)
         if kind == "question":
             _write(folder / "gold" / "twins.jsonl", [twins[f"{row['id']}-twin"] for row in kept])
+    _write(folder / "gold" / "sound.jsonl", [row for row in _rows_of("sound") if row["split"] == "dev"][:1])
     return folder
 
 
@@ -122,13 +124,13 @@ def test_what_was_trained_is_written_measured_and_tracked(
 
 def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], smollm2: Path) -> None:
     _, out, _ = trained
-    compiled = load_compiled(str(out), users())
-    [name] = set(compiled.adapters.values())
+    states = load_compiled(str(out), users())
+    [name] = set(states.adapters.values())
     trainer = Trainer(smollm2, OPTIONS)
     trainer.load(out / MODEL / "pair-answer-sound.training")
     turns = [Turn([{"role": "system", "content": "Ask."}, {"role": "user", "content": text}], "Who?") for text in
              ("Fact: The ferry sank in 1931.", "Fact: Ada Bell built the mill.", "Answer: a red lamp")]  # fmt: skip
-    with open_lm(MODEL, adapters=compiled.files) as model, open_lm(MODEL) as plain:
+    with open_lm(MODEL, adapters=states.files) as model, open_lm(MODEL) as plain:
         for turn in turns:
             taught = first_tokens(model, turn, adapter=name)
             assert largest_gap(taught, trainer, turn) < AGREEMENT
@@ -209,6 +211,20 @@ def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], 
         load_compiled(str(tmp_path / "copy"), users())
     with pytest.raises(InputError, match="other weights of --lm"):
         load_compiled(str(tmp_path / "copy"), users("0" * 64))
+
+
+def test_what_ships_of_a_step_that_must_be_taught_serves_beside_states_of_ones_own(
+    trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, out, _ = trained
+    shutil.copytree(out, tmp_path / "own", ignore=shutil.ignore_patterns("*.training", "sound.json"))
+    monkeypatch.setattr(compiled, "data_path", lambda *names: tmp_path / "none")
+    assert set(load_compiled(str(tmp_path / "own"), users()).states) == {"pair", "answer"}
+    monkeypatch.setattr(compiled, "data_path", lambda *names: out)
+    found = load_compiled(str(tmp_path / "own"), users())
+    assert set(found.states) == {"pair", "answer", "sound"}
+    assert set(found.adapters.values()) == set(found.files)
+    assert "sound" not in load_compiled("none", users()).states
 
 
 def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:

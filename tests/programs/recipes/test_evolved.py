@@ -73,7 +73,7 @@ def test_a_good_seed_becomes_a_draft_with_its_trail(make: Make) -> None:
         "simple",
         0.9,
     )
-    assert [record.step for record in draft.trail] == ["chunk", "question", "judge", "answer", "grounding"]
+    assert [record.step for record in draft.trail] == ["chunk", "question", "judge", "sound", "answer", "grounding"]
     assert list(draft.trail) == seen
     assert draft.relevant == (("ferry-0001",),)
     assert [chunk.chunk_id for chunk in draft.contexts] == ["ferry-0001"]
@@ -121,6 +121,23 @@ def test_the_generator_must_find_the_answer_that_was_meant(make: Make, script: S
     outcome, _, _ = make(script)
     assert not outcome.drafts
     assert reasons(outcome) == [(step, reason)]
+
+
+def test_a_question_that_is_not_sound_costs_no_answer(make: Make) -> None:
+    asked: list[dict[str, str]] = []
+
+    def unsound(name: str, inputs: dict[str, str]) -> bool:
+        if name == "sound":
+            asked.append(inputs)
+        return name == "sound"
+
+    outcome, engine, _ = make({}, bad=unsound)
+    assert not outcome.drafts
+    assert reasons(outcome) == [("sound", "question and answer are not sound")]
+    assert engine.steps == ["question"]
+    assert asked[0]["question"] == GOOD
+    assert asked[0]["answer"] == "22 February 2009"
+    assert asked[0]["answer"] in asked[0]["fact"]
 
 
 def test_a_question_about_another_part_of_the_fact_keeps_the_answer_that_was_found(make: Make) -> None:

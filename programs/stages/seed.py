@@ -35,4 +35,4 @@ class Seed(dspy.Module):
 
     def _sound(self, trail: Trail, judged: Judged, asked: Focus) -> bool:
         """Weigh a question; one about an open focus was weighed when it was drawn."""
-        return not asked.answer or self.sound(trail, judged.number, judged.focus, judged.question)
+        return not asked.answer or self.sound(trail, judged.number, judged.focus, judged.question, judged.decision)

@@ -2,9 +2,10 @@
 
 import dspy
 
+from programs.deciding import Decision
 from programs.languages.table import Languages
 from programs.steps.pair import shown
-from programs.steps.sound import SOUND
+from programs.steps.sound import SOUND, together
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus
@@ -19,13 +20,16 @@ class Sound(dspy.Module):
         self.tools = tools
         self.sound = tools.predictor("sound")
 
-    def forward(self, trail: Trail, number: int, focus: Focus, question: str) -> bool:
-        """Return whether a question and the answer of its focus are sound; keep the question if they are not."""
+    def forward(self, trail: Trail, number: int, focus: Focus, question: str, judged: Decision | None = None) -> bool:
+        """Return whether a question and the answer of its focus are sound; keep the question if they are not.
+
+        What was decided on the question before counts as much as what is decided now.
+        """
         if "sound" not in self.tools.critics:
             return True
         asked = shown_about(focus, trail.contexts[0], self.tools.languages)
-        weighed = {**asked, "question": question, "answer": focus.answer}
-        probability = self.tools.decide("sound", self.sound, **weighed).probability
+        found = self.tools.decide("sound", self.sound, **asked, question=question, answer=focus.answer)
+        probability = together(found.probability, judged.probability) if judged else found.probability
         good = probability >= SOUND
         trail.say("sound", number, {"question": question}, probability=probability, good=good)
         if not good:

@@ -1,10 +1,20 @@
 """The step ``sound``: decides whether a question and its answer are right for their fact; only a taught model can."""
 
+import math
+
 from programs.steps.base import Step
 from signatures import WeighPair
 
-# Probability from which on a pair is taken. Good and spoilt questions were learned in equal number, so probabilities
-# order pairs and are no shares. Chosen on 71 pairs about 16 real articles (docs/experiments/, teaching weights).
-SOUND = 0.8
+# Probability from which on a pair is taken, or question and answer of which the judge thinks well. More good questions
+# than bad ones were learned from, so probabilities order them and are no shares. Of 59 questions of runs that were not
+# learned from, 45 of them good, the judge lets 42 pass, 35 of them good; both together 31, 27 of them good.
+SOUND = 0.6
+_LEAST = 1e-6
 
 STEP = Step("sound", WeighPair, decides=True, taught=True)
+
+
+def together(*probabilities: float) -> float:
+    """Return one probability for several: that of their mean log odds."""
+    odds = [math.log(each / (1 - each)) for each in (min(max(p, _LEAST), 1 - _LEAST) for p in probabilities)]
+    return 1 / (1 + math.exp(-sum(odds) / len(odds)))

@@ -12,6 +12,7 @@ from scripted_program import (
     Bad,
     Parsing,
     Script,
+    ScriptedCritic,
     ScriptedEngine,
     attempt_on,
     chunk_of,
@@ -27,7 +28,9 @@ from programs.evolutions import EVOLUTIONS
 from programs.reading import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.evolved import EvolvedOptions
+from programs.steps import STEPS
 from programs.steps.demos import Demos
+from programs.steps.sound import together
 from programs.types import Attempt, Outcome, Parse, StepRecord
 
 Make = Callable[..., tuple[Outcome, ScriptedEngine, list[StepRecord]]]
@@ -45,6 +48,7 @@ def make(demos: Demos) -> Make:
         wanted: str = "simple",
         *,
         bad: Bad = nothing_is_bad,
+        low: float = 0.4,
         rank: int | None = 1,
         parse: Parse | None = None,
         text: str = TEXT,
@@ -55,7 +59,8 @@ def make(demos: Demos) -> Make:
         options = {"candidates": 1, "mix": MIXED, **options}
         attempt = attempt or attempt_on("evolved", wanted, chunk_of(text), parse, round=round, **options)
         assert attempt is not None, f"nothing {wanted} is asked in round {round}"
-        tools = tools_of(bad=bad, rank=rank, parse=parse, demos=demos)
+        critics = dict.fromkeys(STEPS, ScriptedCritic(bad, low))
+        tools = tools_of(rank=rank, parse=parse, demos=demos, critics=critics)
         engine = ScriptedEngine(script)
         program = RECIPES["evolved"].program(tools, EvolvedOptions(**options))
         outcome, seen = make_attempt(program, attempt, engine)
@@ -131,7 +136,12 @@ def test_a_question_that_is_not_sound_costs_no_answer(make: Make) -> None:
             asked.append(inputs)
         return name == "sound"
 
-    outcome, engine, _ = make({}, bad=unsound)
+    outcome, _, seen = make({}, bad=unsound)
+    assert len(outcome.drafts) == 1, "the judge thinks well of it, and that counts as much"
+    weighed = next(step for step in seen if step.step == "sound")
+    assert weighed.probability == pytest.approx(together(0.9, 0.4), abs=1e-4)
+    asked.clear()
+    outcome, engine, _ = make({}, bad=unsound, low=0.1)
     assert not outcome.drafts
     assert reasons(outcome) == [("sound", "question and answer are not sound")]
     assert engine.steps == ["question"]

@@ -12,9 +12,11 @@ import pytest
 from groundset import compiling
 from groundset.compiled import Users, load_compiled
 from groundset.data_files import data_path
+from groundset.models.specs import LocalSpec, parse_spec
 from groundset.retrieval.embedder import load_embedder
-from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
+from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.measures import area_under_roc
+from optimizers.steps import COMPILABLE
 from programs.critics import open_critics
 from programs.errors import InputError, StateError
 from programs.judging import judge_chunks, judge_questions
@@ -104,6 +106,18 @@ def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: str
     record = json.loads(data_path("compiled", "head", f"{step}.json").read_text(encoding="utf-8"))["record"]
     digest = hashlib.sha256(data_path("labels", labels).read_bytes()).hexdigest()
     assert record["labels"] == [{"file": labels, "sha256": digest}], "make compile renews data/compiled"
+
+
+def test_shipped_weights_are_for_the_default_model_and_were_taught_with_the_shipped_rows() -> None:
+    spec = parse_spec("qwen2.5-coder-0.5b")
+    assert isinstance(spec, LocalSpec)
+    compiled = load_compiled("shipped", Users("lm", None, spec.name, spec.sha256))
+    assert list(compiled.adapters) == ["sound"]
+    assert compiled.adapters["sound"] in compiled.files
+    teaching = COMPILABLE["sound"].teaching
+    assert teaching is not None
+    told = compiled.states["sound"].record["labels"]
+    assert told == hashes_of([data_path("gold", f"{name}.jsonl") for name in teaching.files])
 
 
 @pytest.mark.model

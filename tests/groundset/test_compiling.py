@@ -108,15 +108,16 @@ def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: str
     assert record["labels"] == [{"file": labels, "sha256": digest}], "make compile renews data/compiled"
 
 
-def test_shipped_weights_are_for_the_default_model_and_were_taught_with_the_shipped_rows() -> None:
-    spec = parse_spec("qwen2.5-coder-0.5b")
+@pytest.mark.parametrize(("model", "step"), [("qwen2.5-coder-0.5b", "sound"), ("qwen2.5-coder-1.5b", "pair")])
+def test_shipped_weights_fit_their_model_and_were_taught_with_the_shipped_rows(model: str, step: str) -> None:
+    spec = parse_spec(model)
     assert isinstance(spec, LocalSpec)
     compiled = load_compiled("shipped", Users("lm", None, spec.name, spec.sha256))
-    assert list(compiled.adapters) == ["sound"]
-    assert compiled.adapters["sound"] in compiled.files
-    teaching = COMPILABLE["sound"].teaching
+    assert list(compiled.adapters) == [step]
+    assert compiled.files[compiled.adapters[step]].stat().st_size < 20e6
+    teaching = COMPILABLE[step].teaching
     assert teaching is not None
-    told = compiled.states["sound"].record["labels"]
+    told = compiled.states[step].record["labels"]
     assert told == hashes_of([data_path("gold", f"{name}.jsonl") for name in teaching.files])
 
 

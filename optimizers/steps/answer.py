@@ -1,16 +1,14 @@
 """Compiling the step ``answer``: labelled questions, and answers that agree with the label."""
 
-import random
 from typing import Any
 
 import dspy
 
 from optimizers.gold_rows import AnswerGold
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import asked_once, balanced, example_row, placed, topic_once
 from optimizers.steps.worth import STRAY
 from programs.evidence import agreement
-from programs.languages.table import Languages
 from programs.steps.answer import STEP, tidy_answer
 from programs.text import has_words, plain
 
@@ -87,14 +85,10 @@ INSTRUCTIONS = (
     ),
 )
 
-
-def taught(row: AnswerGold, languages: Languages, chance: random.Random) -> dict[str, str]:
-    """Return what a run would show of a gold row."""
-    del languages, chance
-    return _shown(row)
-
-
 TEACHING = Teaching(
-    ("answer",), only(AnswerGold), "Answer the question with words of the passage, or write: not stated", taught
+    ("answer",),
+    only(AnswerGold),
+    "Answer the question with words of the passage, or write: not stated",
+    as_it_stands(_shown),
 )
 COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26, teaching=TEACHING)

@@ -118,6 +118,11 @@ def only(kind: type[GoldRow]) -> Callable[[Sequence[Label | GoldRow]], Sequence[
     return lambda rows: [row for row in rows if isinstance(row, kind)]
 
 
+def as_it_stands(shown: Callable[[Any], dict[str, str]]) -> Callable[..., dict[str, str]]:
+    """Return the inputs of rows that are shown as they are, whatever language and chance."""
+    return lambda row, *_: shown(row)
+
+
 @dataclass(frozen=True)
 class Teaching:
     """What training weights for a step needs of it.

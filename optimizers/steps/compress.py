@@ -1,16 +1,14 @@
 """Compiling the step ``compress``: long questions, and shorter ones that still ask the same."""
 
-import random
 from typing import Any
 
 import dspy
 
 from optimizers.gold_rows import CompressGold
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import example_row, of_gold
 from optimizers.steps.worth import question_worth
 from programs.evidence import lost_words
-from programs.languages.table import Languages
 from programs.steps.compress import SHORT_WORDS, STEP
 from programs.steps.question import tidy_question
 from programs.text import plain, tokens
@@ -22,10 +20,14 @@ def examples(source: Source) -> tuple[Rows, Rows]:
     """Return gold questions with their short form, and the long ones among the good questions of the labels."""
     long = [label for label in source.questions if label.good and len(tokens(label.question)) > _LONG]
     demos = [
-        example_row(row, passage, {"question": row.question}, short_question=row.short_question)
+        example_row(row, passage, _shown(row), short_question=row.short_question)
         for row, passage in of_gold(source, CompressGold)
     ]
     return demos, [example_row(label, plain(label.passage), {"question": label.question}) for label in long]
+
+
+def _shown(row: CompressGold) -> dict[str, str]:
+    return {"question": row.question}
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
@@ -54,12 +56,5 @@ INSTRUCTIONS = (
     ),
 )
 
-
-def taught(row: CompressGold, languages: Languages, chance: random.Random) -> dict[str, str]:
-    """Return what a run would show of a gold row."""
-    del languages, chance
-    return {"question": row.question}
-
-
-TEACHING = Teaching(("compress",), only(CompressGold), "Ask the same in fewer words.", taught)
+TEACHING = Teaching(("compress",), only(CompressGold), "Ask the same in fewer words.", as_it_stands(_shown))
 COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26, teaching=TEACHING)

@@ -1,16 +1,14 @@
 """Compiling the step ``keyphrases``: good chunks, and phrases that stand in them word for word."""
 
-import random
 from typing import Any
 
 import dspy
 
 from optimizers.gold_rows import KeyphrasesGold
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import example_row, good_chunks, placed, topic_once
 from optimizers.steps.worth import STRAY
 from programs.languages.base import Language
-from programs.languages.table import Languages
 from programs.steps.keyphrases import STEP
 from programs.text import has_words, plain, tokens
 
@@ -87,17 +85,10 @@ INSTRUCTIONS = (
     ),
 )
 
-
-def taught(row: KeyphrasesGold, languages: Languages, chance: random.Random) -> dict[str, str]:
-    """Return what a run would show of a gold row."""
-    del languages, chance
-    return _shown(row)
-
-
 TEACHING = Teaching(
     ("keyphrases",),
     only(KeyphrasesGold),
     "Copy the phrases that are worth asking about, separated by semicolons.",
-    taught,
+    as_it_stands(_shown),
 )
 COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26, teaching=TEACHING)

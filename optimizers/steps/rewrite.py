@@ -1,15 +1,13 @@
 """Compiling the step ``rewrite``: refused questions, and good ones about the same fact."""
 
-import random
 from typing import Any
 
 import dspy
 
 from optimizers.gold_rows import RewriteGold
-from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.worth import meant_question_worth
-from programs.languages.table import Languages
 from programs.steps.question import seed_question, tidy_question
 from programs.steps.rewrite import STEP
 from programs.types import Focus
@@ -25,8 +23,13 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 
 def _shown(row: RewriteGold) -> dict[str, str]:
-    shown = {name: str(getattr(row, name)) for name in ("fact", "answer", "question", "feedback")}
-    return {"topic": topic_once(row.topic), **shown}
+    return {
+        "topic": topic_once(row.topic),
+        "fact": row.fact,
+        "answer": row.answer,
+        "question": row.question,
+        "feedback": row.feedback,
+    }
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
@@ -58,12 +61,5 @@ INSTRUCTIONS = (
     ),
 )
 
-
-def taught(row: RewriteGold, languages: Languages, chance: random.Random) -> dict[str, str]:
-    """Return what a run would show of a gold row."""
-    del languages, chance
-    return _shown(row)
-
-
-TEACHING = Teaching(("rewrite",), only(RewriteGold), "Mend the question as the feedback says.", taught)
+TEACHING = Teaching(("rewrite",), only(RewriteGold), "Mend the question as the feedback says.", as_it_stands(_shown))
 COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True, teaching=TEACHING)

@@ -13,6 +13,7 @@ from groundset.models.cache import cache_home, file_sha256
 from programs.critics.curve import CurvePoint, point_at
 from programs.critics.ensemble import Blend
 from programs.critics.heads import CriticHeads
+from programs.critics.logprobs import LogprobCritic
 from programs.critics.states import HEAD, CompiledState, folder_of, head_hash, read_states
 from programs.errors import InputError, StateError
 from programs.nearest import Encode, Nearest, Select
@@ -52,6 +53,10 @@ class Compiled(NamedTuple):
     def adapters(self) -> dict[str, str]:
         """Return the hash of the trained weights that a step is written with, by step."""
         return {step: state.adapter.sha256 for step, state in self.states.items() if state.adapter is not None}
+
+    def taught(self, lm: Any) -> dict[str, LogprobCritic]:
+        """Return the critics that are nothing but trained weights of a language model, by step."""
+        return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].taught}
 
     @property
     def fitted(self) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from groundset.compiling.labels import label_files
 from groundset.compiling.steps import PARSER
 from groundset.data_files import data_path
 from groundset.files import write_text
+from groundset.models.specs import LocalSpec, parse_spec
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
@@ -86,7 +87,7 @@ def open_recipe(
     labels: Sequence[Path] = (),
     **options: Any,
 ) -> Iterator[OpenedRecipe]:
-    """Open a recipe with the shipped heads, the demos by hand and a search over all labelled chunks.
+    """Open a recipe with the shipped critics, the demos by hand and a search over all labelled chunks.
 
     Inside, DSPy has the language model. A call that fails ends what is going on, except in those optimizers that pass
     over failures.
@@ -108,8 +109,11 @@ def open_recipe(
         raise InputError(f"there is no recipe {recipe}; there are {', '.join(RECIPES)}.")
     files = label_files(labels, ChunkLabel)
     rows = read_labels(ChunkLabel, files)
-    loaded = load_embedder(embedder)
-    compiled = load_compiled(SHIPPED, Users("head", loaded.sha256))
+    loaded, spec = load_embedder(embedder), parse_spec(lm)
+    named = (spec.name, spec.sha256) if isinstance(spec, LocalSpec) else ()
+    compiled = load_compiled(SHIPPED, Users("head", loaded.sha256, *named))
+    deciding = {step: state for step, state in compiled.states.items() if STEPS[step].decides}
+    compiled = compiled._replace(states=deciding)  # writers are what is compiled: they start from the demos by hand
     if not compiled.heads:
         raise InputError(f"--embedder {embedder}: the shipped critics have another embedder.")
     languages = Languages(LANGUAGES, load_parser(PARSER))
@@ -119,17 +123,23 @@ def open_recipe(
     encoder = RememberingEncoder(loaded, known)
     store = open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors)
     index = ChunkIndex(chunks, store, encoder.encode)
+    critics = open_critics("head", languages=languages, embedder=encoder, heads=compiled.heads)
     tools = Tools(
-        critics=open_critics("head", languages=languages, embedder=encoder, heads=compiled.heads),
+        critics=critics,
         retriever=index,
         languages=languages,
         demos=read_demos(data_path("demos")),
         states=compiled.predictors,
     )
     calls = CallFile(journal)
-    with open_lm(lm, journal=calls) as model, calls, dspy.context(lm=model.lm, max_history_size=0, max_errors=1):
+    with (
+        open_lm(spec, journal=calls, adapters=compiled.files) as model,
+        calls,
+        dspy.context(lm=model.lm, max_history_size=0, max_errors=1),
+    ):
+        judged = replace(tools, critics={**critics, **compiled.taught(model.lm)})
         yield OpenedRecipe(
-            program=WholeRecipe(recipe, tools, model.adapter, **options),
+            program=WholeRecipe(recipe, judged, model.adapter, **options),
             examples=attempt_examples(recipe, rows, languages, index.near, **options),
             model=model,
             record={"recipe": recipe, "options": options, "labels": hashes_of(files)},

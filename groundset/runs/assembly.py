@@ -19,11 +19,9 @@ from groundset.runs.schedule import Schedule, Stretch
 from groundset.runs.stop import Stop
 from groundset.runs.store import RunStore
 from programs.critics import MODEL_FREE, open_critics
-from programs.critics.logprobs import LogprobCritic
 from programs.critics.remembering import RememberingEncoder
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
-from programs.steps import STEPS
 from programs.steps.demos import read_demos
 from programs.tools import GENERATOR, Tools
 
@@ -92,10 +90,7 @@ def prepare_engine(
     store.set_meta("asked", size)
     store.set_meta("agenda", dict(agenda.counts))
     model = models.language_model
-    taught = {
-        step: LogprobCritic(model.lm, adapter) for step, adapter in compiled.adapters.items() if STEPS[step].taught
-    }
-    tools = replace(tools.with_models({GENERATOR: model.lm}), critics={**critics, **taught})
+    tools = replace(tools.with_models({GENERATOR: model.lm}), critics={**critics, **compiled.taught(model.lm)})
     program = recipe.program(tools, config.options)
     engine = RunEngine(
         store,

@@ -8,11 +8,12 @@ from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
 
 from groundset.compiled import Users, load_compiled
 from groundset.compiling import open_recipe, whole
 from groundset.data_files import data_path
+from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import LanguageModel
 from optimizers.attempts import attempt_worth
 from programs.errors import InputError
@@ -24,19 +25,31 @@ SNIPPET = re.compile(r"^## Compiling a whole recipe$.*?^```python$\n(.*?)^```$",
 EACH = 32  # labelled chunks of a split
 
 
+def users_of(lm: str) -> Users:
+    spec = parse_spec(lm)
+    assert isinstance(spec, LocalSpec)
+    return Users("lm", None, spec.name, spec.sha256)
+
+
 class CopyingEngine:
-    """Asks with the opening that it is given, and answers with the year of the passage."""
+    """Asks with the opening that it is given, answers with the year of the passage, and finds all of it sound."""
 
     def __init__(self) -> None:
         self.calls = 0
+        self.weighed: set[str] = set()
 
     def complete(self, request: Request) -> Response:
         self.calls += 1
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        if request.config.logprobs:
+            self.weighed.add(request.config.extensions["adapter"])
+            yes = (TokenLogprob(token="yes", logprob=-0.1, top=(TopLogprob(token="yes", logprob=-0.1),)),)
+            said = Message.assistant("yes")
+            return Response(id=None, model="local/w", message=said, finish_reason="stop", usage=usage, logprobs=yes)
         told = request.messages[-1].text or ""
         opening, year = re.search(r"^Opening: (.*)$", told, re.MULTILINE), re.search(r"\b1[5-9]\d\d\b", told)
         warm = " exactly" if request.config.seed else ""
         text = f"{opening.group(1)}{warm}?" if opening else year.group() if year else "not stated"
-        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         return Response(id=None, model="local/w", message=Message.assistant(text), finish_reason="stop", usage=usage)
 
 
@@ -65,7 +78,9 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callab
     monkeypatch.setattr(
         whole,
         "open_lm",
-        lambda spec, journal: LanguageModel(engine, model="local/w", name=spec, sha256="w" * 64, journal=journal),
+        lambda spec, journal, adapters: LanguageModel(
+            engine, model="local/w", name=spec.name, sha256=spec.sha256, journal=journal
+        ),
     )
     monkeypatch.chdir(tmp_path)
     return engine
@@ -81,11 +96,14 @@ def test_the_snippet_of_the_documentation_runs(
     assert 0 < before <= 100
     assert 0 < after <= 100
     assert engine.calls
+    shipped = load_compiled("shipped", users_of("qwen2.5-coder-0.5b"))
+    assert engine.weighed == {shipped.adapters["sound"]}  # as in a run, the taught critic is asked too
     assert (tmp_path / "compiled" / "calls.sqlite").is_file()
 
 
 def test_states_are_written_where_a_run_finds_them(engine: CopyingEngine, tmp_path: Path) -> None:
-    with open_recipe("single", "tiny", journal=tmp_path / "calls.sqlite", candidates=1) as opened:
+    tiny = "smollm2-135m"
+    with open_recipe("single", tiny, journal=tmp_path / "calls.sqlite", candidates=1) as opened:
         assert {split: len(rows) > 1 for split, rows in opened.examples.items()} == dict.fromkeys(
             ("train", "dev", "test"), True
         )
@@ -93,9 +111,9 @@ def test_states_are_written_where_a_run_finds_them(engine: CopyingEngine, tmp_pa
         optimizer = dspy.BootstrapFewShot(metric=attempt_worth, max_labeled_demos=0, max_bootstrapped_demos=1)
         better = optimizer.compile(opened.program, trainset=opened.examples["train"])
         files = opened.write(better, tmp_path / "out")
-    assert tmp_path / "out" / "tiny" / "question.json" in files
-    compiled = load_compiled(str(tmp_path / "out"), Users("lm", None, "tiny", "w" * 64))
-    assert compiled.record()["question"] == {"model": "tiny", "optimizer": "whole-recipe"}
+    assert tmp_path / "out" / tiny / "question.json" in files
+    compiled = load_compiled(str(tmp_path / "out"), users_of(tiny))
+    assert compiled.record()["question"] == {"model": tiny, "optimizer": "whole-recipe"}
     demos = compiled.predictors["question"]["demos"]
     assert demos[-1]["augmented"]
     assert {demo["language"] for demo in demos} >= {"en", "de"}

@@ -5,7 +5,7 @@ import dspy
 from programs.deciding import Decision
 from programs.languages.table import Languages
 from programs.steps.pair import shown
-from programs.steps.sound import SOUND, together
+from programs.steps.sound import SOUND, SOUND_ALONE, together
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus
@@ -30,7 +30,7 @@ class Sound(dspy.Module):
         asked = shown_about(focus, trail.contexts[0], self.tools.languages)
         found = self.tools.decide("sound", self.sound, **asked, question=question, answer=focus.answer)
         probability = together(found.probability, judged.probability) if judged else found.probability
-        good = probability >= SOUND
+        good = probability >= (SOUND if judged else SOUND_ALONE)
         trail.say("sound", number, {"question": question}, probability=probability, good=good)
         if not good:
             trail.refuse("sound", "question and answer are not sound", probability=probability, question=question)

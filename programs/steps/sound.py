@@ -5,10 +5,11 @@ import math
 from programs.steps.base import Step
 from signatures import WeighPair
 
-# Probability from which on a pair is taken, or question and answer of which the judge thinks well. More good questions
-# than bad ones were learned from, so probabilities order them and are no shares. Of 59 questions of runs that were not
-# learned from, 45 of them good, the judge lets 42 pass, 35 of them good; both together 31, 27 of them good.
+# Probability from which on question and answer are taken of which the judge thinks well. More good questions than bad
+# ones were learned from, so probabilities order them and are no shares. Of 59 questions of runs that were not learned
+# from, 45 of them good, the judge lets 42 pass, 35 of them good; both together 31, 27 of them good.
 SOUND = 0.6
+SOUND_ALONE = 0.5  # and from which on a pair that was just written goes to the judge: likelier sound than not
 _LEAST = 1e-6
 
 STEP = Step("sound", WeighPair, decides=True, taught=True)

@@ -238,7 +238,7 @@ def test_a_later_draw_may_be_good(demos: Demos, run: Run) -> None:
 
 def test_a_pair_that_is_not_sound_is_drawn_again(demos: Demos, run: Run) -> None:
     wrong = PAIR.replace(GOOD, "On what date was the Henn Lady built?")
-    critic = ScriptedCritic(lambda name, inputs: "built" in inputs["question"])
+    critic = ScriptedCritic(lambda name, inputs: "built" in inputs["question"], low=0.49)
     ask, trail = taught(demos, critics={"judge": ScriptedCritic(), "sound": critic}), trail_on(FIRST)
     (found,), engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": [wrong, PAIR]})
     assert (found.question, engine.steps) == (GOOD, ["pair", "pair"])
@@ -250,6 +250,15 @@ def test_a_pair_that_is_not_sound_is_drawn_again(demos: Demos, run: Run) -> None
         "question": "On what date was the Henn Lady built?",
         "answer": "22 February 2009",
     }
+
+
+def test_a_pair_is_taken_that_is_likelier_sound_than_not(demos: Demos, run: Run) -> None:
+    critics = {"judge": ScriptedCritic(), "sound": ScriptedCritic(lambda name, inputs: True, low=0.51)}
+    (found,), engine = run(
+        lambda: taught(demos, critics=critics)(trail_on(FIRST), (STRUCK.model_copy(update={"answer": ""}),)),
+        {"pair": PAIR},
+    )
+    assert (found.question, engine.steps) == (GOOD, ["pair"])
 
 
 def test_what_a_taught_model_asked_badly_is_not_mended(demos: Demos, run: Run) -> None:

@@ -54,6 +54,11 @@ class Compiled(NamedTuple):
         """Return the hash of the trained weights that a step is written with, by step."""
         return {step: state.adapter.sha256 for step, state in self.states.items() if state.adapter is not None}
 
+    def deciding(self) -> "Compiled":
+        """Return the states of the steps that decide, with the files of these alone."""
+        kept = self._replace(states={step: state for step, state in self.states.items() if STEPS[step].decides})
+        return kept._replace(files={adapter: self.files[adapter] for adapter in kept.adapters.values()})
+
     def taught(self, lm: Any) -> dict[str, LogprobCritic]:
         """Return the critics that are nothing but trained weights of a language model, by step."""
         return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].taught}

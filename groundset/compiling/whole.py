@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +111,8 @@ def open_recipe(
     rows = read_labels(ChunkLabel, files)
     loaded, spec = load_embedder(embedder), parse_spec(lm)
     named = (spec.name, spec.sha256) if isinstance(spec, LocalSpec) else ()
-    compiled = load_compiled(SHIPPED, Users("head", loaded.sha256, *named))
-    deciding = {step: state for step, state in compiled.states.items() if STEPS[step].decides}
-    compiled = compiled._replace(states=deciding)  # writers are what is compiled: they start from the demos by hand
+    # Writers are what is compiled: they start from the demos by hand.
+    compiled = load_compiled(SHIPPED, Users("head", loaded.sha256, *named)).deciding()
     if not compiled.heads:
         raise InputError(f"--embedder {embedder}: the shipped critics have another embedder.")
     languages = Languages(LANGUAGES, load_parser(PARSER))
@@ -124,22 +123,21 @@ def open_recipe(
     store = open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors)
     index = ChunkIndex(chunks, store, encoder.encode)
     critics = open_critics("head", languages=languages, embedder=encoder, heads=compiled.heads)
-    tools = Tools(
-        critics=critics,
-        retriever=index,
-        languages=languages,
-        demos=read_demos(data_path("demos")),
-        states=compiled.predictors,
-    )
     calls = CallFile(journal)
     with (
         open_lm(spec, journal=calls, adapters=compiled.files) as model,
         calls,
         dspy.context(lm=model.lm, max_history_size=0, max_errors=1),
     ):
-        judged = replace(tools, critics={**critics, **compiled.taught(model.lm)})
+        tools = Tools(
+            critics={**critics, **compiled.taught(model.lm)},
+            retriever=index,
+            languages=languages,
+            demos=read_demos(data_path("demos")),
+            states=compiled.predictors,
+        )
         yield OpenedRecipe(
-            program=WholeRecipe(recipe, judged, model.adapter, **options),
+            program=WholeRecipe(recipe, tools, model.adapter, **options),
             examples=attempt_examples(recipe, rows, languages, index.near, **options),
             model=model,
             record={"recipe": recipe, "options": options, "labels": hashes_of(files)},

@@ -53,7 +53,7 @@ lint: install ## Check style, types and the layers
 	$(BIN)/lint-imports
 
 test: lint ## Check everything: lint, tests with a small real model, the wheel
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test-peers: install $(PEERS) ## Load exports with the tools that they are for (3 GB in .venv-peers/)
 	$(BIN)/pytest -m peer tests/peers

@@ -109,8 +109,8 @@ def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Com
     """Return the states that ``--compiled`` asks for: ``shipped``, ``champion``, ``none`` or a folder.
 
     A folder holds ``head/<step>.json`` for the critic ``head`` and ``<model>/<step>.json`` for a language model. What
-    was compiled for other models or embedders is passed over; in a folder of the user's own it is an error. Where
-    folder or champions lack a step that nothing but trained weights can do, the shipped one is used.
+    was compiled for other models or embedders is passed over; in a folder of the user's own it is an error. What
+    folder or champions lack is taken from what ships.
     ``tracking`` is the store of champions that `--tracking` names.
 
     Raises:
@@ -130,7 +130,7 @@ def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Com
             found = _with_files(_fitting(Path(aside), users), Path(aside), keep=cache_home() / "adapters")
         if not found.states:
             raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: `groundset promote RUN_ID`.")
-        return _with_taught(found, users)
+        return _over_shipped(found, users)
     folder = Path(choice).expanduser()
     if not folder.is_dir():
         raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, champion or none.")
@@ -140,13 +140,13 @@ def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Com
         told = f"it holds states for {', '.join(dict.fromkeys(held))}" if held else "it holds no compiled states"
         wanted = " and ".join(name for name in ((HEAD if users.critic == HEAD else None), users.lm) if name)
         raise InputError(f"--compiled {choice}: {told} (<model>/<step>.json), none of which fits {wanted}.")
-    return _with_taught(_with_files(states, folder), users)
+    return _over_shipped(_with_files(states, folder), users)
 
 
-def _with_taught(found: Compiled, users: Users) -> Compiled:
-    """Return states with those that ship of the steps that nothing but trained weights can do."""
-    lacking = {name for name, step in STEPS.items() if step.taught} - set(found.states)
-    states = {step: state for step, state in _fitting(data_path("compiled"), users).items() if step in lacking}
+def _over_shipped(found: Compiled, users: Users) -> Compiled:
+    """Return states with those that ship of the other steps: a critic set by hand decides far worse."""
+    fitting = _fitting(data_path("compiled"), users)
+    states = {step: state for step, state in fitting.items() if step not in found.states}
     shipped = _with_files(states, data_path("compiled"))
     return Compiled({**shipped.states, **found.states}, {**shipped.files, **found.files})
 

@@ -43,13 +43,14 @@ def compile_head(
         LabelError: a file is wrong, or a split lacks good or bad rows.
         PromiseError: the labels do not support the precision.
     """
+    hashes = hashes_of(files)
     splits: dict[Split, list[Any]] = splits_of(read_labels(FITTED[step].labels, files))
     fitted = fit_critic(
         step, splits, encoder, languages, target_precision=target_precision, seed=seed, on_progress=on_progress
     )
     signature = STEPS[step].signature
     record: dict[str, Any] = {
-        "labels": hashes_of(files),
+        "labels": hashes,
         "rows": {name: len(rows) for name, rows in splits.items()},
         "documents": {name: len({row.document for row in rows}) for name, rows in splits.items()},
         "seed": seed,

@@ -33,6 +33,7 @@ class GeneratorStep(dspy.Module):
         self.predict.demos = []
         self._ledger = ledger
         self._adapter = adapter
+        self._writer = _called(dspy.settings.lm)
         self.select: Select | None = None
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
@@ -49,7 +50,8 @@ class GeneratorStep(dspy.Module):
                 prediction = self.predict(demos=demos, **inputs)
         except Exception as error:
             raise Stopped("the model failed") from error
-        prediction._candidate = candidate
+        if self._writer in ("", _called(lm)):  # not what a teacher wrote, or what was drawn at another temperature
+            prediction._candidate = candidate
         return prediction
 
     def candidate(self) -> Candidate:
@@ -74,6 +76,11 @@ class GeneratorStep(dspy.Module):
             if (found := next(same, None)) is not None:
                 kept.remove(found)
         self.kept = tuple(kept)
+
+
+def _called(lm: Any) -> str:
+    """Return what tells a model and its settings from others, nothing for none."""
+    return "" if lm is None else json.dumps([lm.model, lm.kwargs], sort_keys=True, default=str)
 
 
 def _language_of(inputs: Mapping[str, Any]) -> str:

@@ -29,12 +29,19 @@ class Nearest:
         others = [demo for demo in demos if not demo.get(ALWAYS)]
         if len(others) <= self._count:
             return [*always, *others]
-        key = tuple(str(dict(demo)) for demo in others)
+        names = sorted(inputs)  # one order, or a state's demos would be other texts than those it was compiled with
+        key = tuple(str(sorted(dict(demo).items())) for demo in others)
         if key not in self._known:
-            examples = [dspy.Example(**demo).with_inputs(*inputs) for demo in others]
+            examples = [_ordered(demo, names).with_inputs(*names) for demo in others]
             self._known[key] = KNN(self._count, examples, vectorizer=self._encode)
-        return [*always, *list(self._known[key](**inputs))[::-1]]
+        return [*always, *list(self._known[key](**{name: inputs[name] for name in names}))[::-1]]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Stay one: optimizers copy programs, and what embeds is large."""
         return self
+
+
+def _ordered(demo: Mapping[str, Any], first: Sequence[str]) -> dspy.Example:
+    """Return a demo with some of its fields first, in that order."""
+    told = dict(demo)
+    return dspy.Example({name: told[name] for name in first if name in told} | told)

@@ -3,7 +3,6 @@
 import random
 import shutil
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -37,6 +36,7 @@ from programs.languages.table import Languages
 from programs.steps.demos import in_language, read_demos
 
 _MEASURED: Mapping[Split, int] = {"dev": 100, "test": 60}
+_HASHED = 8  # characters of its hash in the name of an adapter's file
 _WAIT = 0.5  # seconds between two looks at whether training has ended; a signal comes through in between
 _LIBRARIES = ("dspy", "torch", "transformers", "peft", "gguf")
 
@@ -57,8 +57,9 @@ def compile_adapter(
     listener: Listener,
     started: Started = untracked,
 ) -> list[tuple[CompileReport, Path]]:
-    """Train one adapter for steps; write it to ``<out>/<model>/<steps>.gguf`` and a state for each to ``<step>.json``.
+    """Train one adapter for steps; write ``<out>/<model>/<steps>-<hash>.gguf`` and a state for each to ``<step>.json``.
 
+    The hash keeps an adapter that other states name, champions among them, apart from a later one of the same steps.
     Checkpoints are kept in ``<out>/<model>/<steps>.training``, so that the same call goes on where it was ended. What
     is measured is the likelihood of the gold output, per token, of rows that were not learned from: as each step is
     with its demos, and taught without any. ``started`` is told of each step before the training.
@@ -76,6 +77,7 @@ def compile_adapter(
     for step in steps:
         STRATEGY.check(step, demos=True, teacher=False)
     files = {step: [*(data_path("gold", f"{name}.jsonl") for name in _teaching(step).files), *gold] for step in steps}
+    hashes = {step: hashes_of(files[step]) for step in steps}
     rows = {step: _rows(step, files[step], options.seed) for step in steps}
     ensure_available(spec)
     name = "-".join(steps)
@@ -83,19 +85,18 @@ def compile_adapter(
     parameters = asked_parameters(STRATEGY.name, {"steps": name, **options.model_dump()})
     for step in steps:
         started(step, spec.name, STRATEGY.name, parameters)
-    curve: list[TrainingStep] = []
-    begun = time.monotonic()
-    provider, file = _train(name, spec, list(rows.values()), options, folder / f"{name}.training", listener, curve)
-    seconds = time.monotonic() - begun
-    kept = folder / f"{name}.gguf"
+    trainer, file = _train(name, spec, list(rows.values()), options, folder / f"{name}.training", listener)
+    sha256 = file_sha256(file)
+    kept = folder / f"{name}-{sha256[:_HASHED]}.gguf"
     with whole_file(kept) as aside:
         shutil.copyfile(file, aside)
-    adapter = Adapter(file=kept.name, sha256=file_sha256(kept))
+    adapter = Adapter(file=kept.name, sha256=sha256)
     reports = []
     for step in steps:
         listener.say(f"Measuring {step} on gold rows that were not learned from")
-        scores = _scores(provider.trainer, rows[step])
-        state = _state(step, spec, adapter, rows[step], options, files[step], measures := _measures(scores, rows[step]))
+        scores = _scores(trainer, rows[step])
+        measures = _measures(scores, rows[step])
+        state = _state(step, spec, adapter, rows[step], options, hashes[step], measures)
         report = CompileReport(
             state=state,
             measures=measures,
@@ -113,10 +114,10 @@ def compile_adapter(
                 )
             ],
             parameters={**parameters, **environment(state)},
-            figures={"calls": 0, "compared": 1, "seconds": seconds},
+            figures={"calls": 0, "compared": 1, "seconds": trainer.seconds},
             curves={
-                "loss": [(each.step, each.loss) for each in curve],
-                "dev_loss": [(each.step, each.dev) for each in curve if each.dev is not None],
+                "loss": [(each.step, each.loss) for each in trainer.curve],
+                "dev_loss": [(each.step, each.dev) for each in trainer.curve if each.dev is not None],
             },
             files=[kept],
         )
@@ -136,7 +137,7 @@ def _state(
     adapter: Adapter,
     rows: _Rows,
     options: TrainingOptions,
-    files: Sequence[Path],
+    labels: Sequence[Mapping[str, str]],
     measures: dict[str, dict[str, Interval]],
 ) -> CompiledState:
     predict = COMPILABLE[step].step.predictor()
@@ -151,7 +152,7 @@ def _state(
         predictor=predict.dump_state(),
         adapter=adapter,
         record={
-            "labels": hashes_of(files),
+            "labels": labels,
             "rows": {split: len(rows.taught[split]) for split in SPLITS},
             "options": options.model_dump(),
             "calls": 0,
@@ -198,17 +199,16 @@ def _train(
     options: TrainingOptions,
     folder: Path,
     listener: Listener,
-    curve: list[TrainingStep],
 ) -> tuple[Any, Path]:
-    """Train through DSPy's interface and return the provider with the adapter's file."""
+    """Train through DSPy's interface and return the trainer with the adapter's file."""
     from optimizers.finetuning.provider import LocalProvider, chat
 
-    ending = threading.Event()
+    ending, begun = threading.Event(), threading.Event()
 
     def on_step(progress: TrainingStep) -> None:
-        if not curve:
+        if not begun.is_set():
+            begun.set()
             listener.start(name, progress.steps - progress.step + 1, "batches")
-        curve.append(progress)
         listener.call()
         if progress.dev is not None:
             listener.say(f"Loss of a gold token on dev rows: {progress.dev:.3f}")
@@ -233,7 +233,7 @@ def _train(
         raise failed
     if provider.file is None:
         raise KeyboardInterrupt
-    return provider, provider.file
+    return provider.trainer, provider.file
 
 
 def _scores(trainer: Any, rows: _Rows) -> dict[str, dict[Split, list[float]]]:

@@ -1,7 +1,9 @@
 """What is kept of a compile: the state in its folder, and what it was made with."""
 
+import re
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from programs.critics.states import CompiledState, dspy_version, folder_of, sign
 from programs.deciding import OVERALL
 
 _COMPILERS = ("dspy", "xllamacpp", "gepa")
+_NO_KEY = re.compile(r"[^\w.\- ]")  # what MLflow takes for no part of a parameter's name
 _LIBRARIES = ("dspy", "xllamacpp", "scikit-learn", "sentence-transformers", "gepa")
 
 # Is told that a compile starts: step, model, strategy, and the parameters that are known by then.
@@ -99,7 +102,13 @@ def report_of(
         candidates=compiled.tried,
         prompt=compiled.prompt,
         parameters={**asked_parameters(strategy.name, made_with), **environment(state)},
-        figures={**used, "calls": compiled.calls, "compared": compiled.compared, "detectable_gain": detectable},
+        figures={
+            **used,
+            "calls": compiled.calls,
+            "tried": len(compiled.tried) - 1,
+            "compared": compiled.compared,
+            "detectable_gain": detectable,
+        },
         ending=compiled.ending,
     )
 
@@ -121,7 +130,7 @@ def environment(state: CompiledState) -> dict[str, Any]:
     told: dict[str, Any] = {**_installation(), "model": state.model, "model_sha256": state.model_sha256 or ""}
     for kind in ("labels", "gold"):
         for row in state.record.get(kind, ()):
-            told[f"{kind}.{row['file']}"] = row["sha256"]
+            told[f"{kind}.{_NO_KEY.sub('_', row['file'])}"] = row["sha256"]
     for split, count in state.record.get("rows", {}).items():
         told[f"rows.{split}"] = count
     return told
@@ -133,8 +142,12 @@ def _installation() -> dict[str, str]:
     return {"groundset": __version__, **versions, **({"git_commit": commit} if commit else {})}
 
 
+@cache
 def _commit() -> str | None:
-    """Return the commit of the checkout that this code runs from, None if it was installed otherwise."""
+    """Return the commit of the checkout that this code runs from, None if it was installed otherwise.
+
+    Once for all: the code that runs stays what it was when a commit comes in between, and MLflow takes no second value.
+    """
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None

@@ -107,6 +107,7 @@ class Compiler:
         """
         self._files, self._gold = label_files(labels), gold_files()
         files = [*self._files, *self._gold]
+        self._hashes = {"labels": hashes_of(self._files), "gold": hashes_of(self._gold)}  # of what is read now
         self._rows = (
             read_labels(ChunkLabel, self._files),
             read_labels(QuestionLabel, self._files),
@@ -219,8 +220,7 @@ class Compiler:
             compiled,
             model=self._model,
             examples=examples,
-            labels=hashes_of(self._files),
-            gold=hashes_of(self._gold),
+            **self._hashes,
             made_with=made_with,
             used=used,
         )

@@ -5,7 +5,7 @@ The state of every compile is also a version of a registered model, and its prom
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -127,16 +127,25 @@ class CompileStore(TrackingStore):
             found = [
                 experiment_of(run, run.info.run_id in champions)
                 for experiment in self._client.search_experiments(filter_string=f"name LIKE '{PREFIX}-%'")
-                for run in self._client.search_runs([experiment.experiment_id], max_results=1000)
-                if "step" in run.data.tags and "mlflow.parentRunId" not in run.data.tags
+                for run in self._compiles_of(experiment.experiment_id)
             ]
         return sorted(found, key=lambda each: (each.step, each.model, -each.after.get("dev", 0.0)))
+
+    def _compiles_of(self, experiment: str) -> Iterator[Any]:
+        """Yield the runs of compiles in an experiment, whatever their number; candidates have no step."""
+        token: str | None = None
+        while True:
+            page = self._client.search_runs([experiment], filter_string="tags.step LIKE '%'", page_token=token)
+            yield from page
+            if not (token := page.token):
+                return
 
     def promote(self, run_id: str) -> tuple[str, dict[str, Interval]]:
         """Make a compile the champion of its step and model, and return its name with the gains on dev and test rows.
 
         It must beat the champion on the dev rows that both were measured on, beyond noise. Without a champion it must
-        beat the step as it was. Test rows decide nothing: who chose by them would have none left to report.
+        beat the step as it was. Test rows decide nothing: who chose by them would have none left to report. The best of
+        several candidates on these rows is lucky too, so the interval is as much wider (Bonferroni's correction).
 
         Raises:
             PromotionError: it does not, it did not finish, or there is no such compile.
@@ -151,15 +160,31 @@ class CompileStore(TrackingStore):
             if champion is not None and champion.run_id == run_id:
                 raise PromotionError(f"{run_id} is the champion already.")
             old = self._scores(run_id, "before") if champion is None else self._scores(champion.run_id, "after")
-            gains = {split: gain for split in ("dev", "test") if (gain := _gain(old, new, split)) is not None}
+            tried = max(1, int(self._client.get_run(run_id).data.metrics.get("tried", 1)))
+            gains = {split: gain for split in ("dev", "test") if (gain := _gain(old, new, split, tried)) is not None}
             if "dev" not in gains:
-                raise PromotionError("the two compiles have no dev row in common; compile again with the same labels.")
+                raise PromotionError(self._not_comparable(run_id, champion))
             if gains["dev"].low <= 0:
+                best = f", the best of {tried} candidates on them," if tried > 1 else ","
                 raise PromotionError(
-                    f"{run_id} is not promoted: the gain on dev rows, {gains['dev']}, is within noise."
+                    f"{run_id} is not promoted: the gain on dev rows, {gains['dev']}{best} is within noise."
                 )
             self._client.set_registered_model_alias(name, CHAMPION, version)
         return name, gains
+
+    def _not_comparable(self, run_id: str, champion: Any) -> str:
+        """Return why a compile and the champion have no dev row in common."""
+        if champion is not None:
+            ids = {run_id: "", champion.run_id: ""}
+            ids |= {each: self._client.get_run(each).data.tags.get("optimizer", "") for each in ids}
+            if len(set(ids.values())) > 1:
+                told = f"{run_id} by {ids[run_id]}, the champion {champion.run_id} by {ids[champion.run_id]}"
+                return (
+                    f"{told}: they may be measured by different measures and have no dev row in common. Read samples "
+                    f"made with both; if the new one is better, delete the alias {CHAMPION} of {champion.name} in "
+                    "`groundset ui` and promote again."
+                )
+        return "the two compiles have no dev row in common; compile again with the same labels."
 
     def _unregistered(self, run_id: str) -> str:
         """Return why a run has no registered state."""
@@ -227,14 +252,19 @@ class CompileStore(TrackingStore):
         return {key: _Score(float(value), str(document)) for key, (value, document) in zip(keys, scores, strict=True)}
 
 
-def _gain(old: Mapping[tuple[str, str], _Score], new: Mapping[tuple[str, str], _Score], split: str) -> Interval | None:
-    """Return the gain on the rows of a split that both have, None if there are none."""
+def _gain(
+    old: Mapping[tuple[str, str], _Score], new: Mapping[tuple[str, str], _Score], split: str, tried: int
+) -> Interval | None:
+    """Return the gain on the rows of a split that both have, None if there are none.
+
+    On dev rows, where ``new`` is the best of those ``tried``, the interval is at 5 % divided by their number.
+    """
     common = sorted(key for key in old.keys() & new.keys() if key[0] == split)
     if not common:
         return None
     pairs = [(old[key].value, new[key].value) for key in common]
     before, after = zip(*pairs, strict=True)
-    return mean_gain(before, after, [new[key].document for key in common])
+    return mean_gain(before, after, [new[key].document for key in common], tried if split == "dev" else 1)
 
 
 def _artifacts_of(report: CompileReport, folder: Path) -> list[Path]:
@@ -246,7 +276,7 @@ def _artifacts_of(report: CompileReport, folder: Path) -> list[Path]:
     if report.prompt is not None:
         files.append(folder / "prompt.txt")
         files[-1].write_text(report.prompt, encoding="utf-8")
-    if report.rows and "fit" in report.rows[0]:
+    if any("fit" in row and row["split"] == "test" for row in report.rows):  # none was reported if Ctrl-C came before
         threshold = report.state.threshold
         files += draw_critic(report.rows, folder)
         files.append(folder / "confusion.json")

@@ -36,6 +36,8 @@ class Trainer:
         architecture: what the GGUF file calls the kind of model that it holds.
         model: the base model with the adapter, a ``peft`` model.
         tokenizer: that of the GGUF file, with its chat template.
+        curve: the steps of the training, those before it was ended and gone on with too.
+        seconds: what they took.
     """
 
     def __init__(self, weights: Path, options: TrainingOptions) -> None:
@@ -44,6 +46,9 @@ class Trainer:
         from gguf import GGUFReader
 
         self.options = options
+        self._weights = weights
+        self.curve: list[TrainingStep] = []
+        self.seconds = 0.0
         self.architecture = str(GGUFReader(weights).fields["general.architecture"].contents())
         torch.manual_seed(options.seed)
         with quiet():
@@ -69,13 +74,14 @@ class Trainer:
         """
         import torch
 
-        self._learns_from = _digest(turns)
+        self._learns_from, self._weights_sha256 = _digest(turns), _sha256_of(self._weights)
         options, rows = self.options, [self._row(turn) for turn in turns]
         held_out = [self._row(turn) for turn in dev]
         plan = [batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)]
         optimizer = torch.optim.AdamW(self._learning, lr=options.rate, weight_decay=0.0)
         done = self._resume(folder, optimizer)
-        each, saved = len(plan) // options.epochs, time.monotonic()
+        each, spent = len(plan) // options.epochs, self.seconds
+        begun = saved = time.monotonic()
         self.model.train()
         for step, batch in enumerate(plan[done:], done + 1):
             for group in optimizer.param_groups:
@@ -85,7 +91,11 @@ class Trainer:
             optimizer.step()
             optimizer.zero_grad()
             ended, stops = step % each == 0, stopped()
-            on_step(TrainingStep(step, len(plan), loss, self._loss_of(held_out) if ended and held_out else None))
+            self.curve.append(
+                TrainingStep(step, len(plan), loss, self._loss_of(held_out) if ended and held_out else None)
+            )
+            self.seconds = spent + time.monotonic() - begun
+            on_step(self.curve[-1])
             if ended or stops or time.monotonic() - saved > _CHECKPOINT_SECONDS:
                 self._save(folder, step, optimizer)
                 saved = time.monotonic()
@@ -174,7 +184,14 @@ class Trainer:
         import torch
 
         folder.mkdir(parents=True, exist_ok=True)
-        state = {"step": step, "asked": self._asked, "learned": self._learning, "optimizer": optimizer.state_dict()}
+        state = {
+            "step": step,
+            "asked": self._asked,
+            "learned": self._learning,
+            "optimizer": optimizer.state_dict(),
+            "curve": [tuple(told) for told in self.curve],
+            "seconds": self.seconds,
+        }
         aside = folder / f"{_CHECKPOINT}.part"
         torch.save(state, aside)
         aside.replace(folder / _CHECKPOINT)
@@ -191,6 +208,8 @@ class Trainer:
             return 0
         self._take(state["learned"])
         optimizer.load_state_dict(state["optimizer"])
+        self.curve = [TrainingStep(*told) for told in state["curve"]]
+        self.seconds = float(state["seconds"])
         return int(state["step"])
 
     def _take(self, learned: Sequence[Any]) -> None:
@@ -202,7 +221,13 @@ class Trainer:
 
     @property
     def _asked(self) -> str:
-        return json.dumps({**self.options.model_dump(), "rows": self._learns_from}, sort_keys=True)
+        told = {**self.options.model_dump(), "rows": self._learns_from, "weights": self._weights_sha256}
+        return json.dumps(told, sort_keys=True)
+
+
+def _sha256_of(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _digest(turns: Sequence[Turn]) -> str:

@@ -128,7 +128,10 @@ class Strategy:
         compiling = COMPILABLE[step]
         if not self._takes(compiling):
             if self.steps == "taught":
-                raise StrategyError(f"--optimizer {self.name}: no gold rows show what {step} should write.")
+                taught = ", ".join(self.steps_of(()))
+                raise StrategyError(f"--optimizer {self.name} compiles {taught}; {step} is not taught.")
+            if compiling.step.taught:
+                raise StrategyError(f"--optimizer {self.name}: {step} is compiled by --optimizer finetune only.")
             kind = "decides" if compiling.step.decides else "writes"
             raise StrategyError(f"--optimizer {self.name} compiles {self.steps} steps only; {step} {kind}.")
         if "teacher" in self.needs and not teacher:

@@ -101,6 +101,16 @@ def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand() -> No
     assert not load_compiled("shipped", Users("lm", None)).states
 
 
+def test_what_a_folder_lacks_is_taken_from_what_ships(tmp_path: Path) -> None:
+    own = tmp_path / "own" / "head" / "chunk.json"
+    own.parent.mkdir(parents=True)
+    shipped = json.loads(data_path("compiled", "head", "chunk.json").read_text(encoding="utf-8"))
+    own.write_text(json.dumps(shipped | {"optimizer": "own"}), encoding="utf-8")
+    found = load_compiled(str(tmp_path / "own"), Users("head", shipped["model_sha256"]))
+    assert {step: state.optimizer for step, state in found.states.items()} == {"chunk": "own", "judge": "fit-head"}
+    assert found.fitted == "chunk, judge"
+
+
 @pytest.mark.parametrize(("step", "labels"), [("chunk", "chunks.jsonl"), ("judge", "questions.jsonl")])
 def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: str) -> None:
     record = json.loads(data_path("compiled", "head", f"{step}.json").read_text(encoding="utf-8"))["record"]

@@ -111,7 +111,8 @@ def test_what_was_trained_is_written_measured_and_tracked(
     assert len(report.curves["dev_loss"]) == 2
     assert {(row["split"], row["document"] != "") for row in report.rows} == {("dev", True), ("test", True)}
     assert report.state.record["rows"] == {"train": 3, "dev": 2, "test": 2}
-    assert report.files == [out / MODEL / "pair-answer-sound.gguf"]
+    [file] = report.files
+    assert file == out / MODEL / f"pair-answer-sound-{report.state.adapter.sha256[:8]}.gguf"
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.chdir(tmp_path)
     store = CompileStore.open()
@@ -159,14 +160,22 @@ def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Pa
     turns = [Turn([{"role": "user", "content": f"Number {number}"}], "One?") for number in range(6)]
     seen: list[TrainingStep] = []
 
-    def train(stopped: Callable[[], bool], rows: list[Turn] = turns) -> bool:
+    def train(stopped: Callable[[], bool], rows: list[Turn] = turns, sha256: str | None = None) -> Trainer | None:
         seen.clear()
-        return Trainer(smollm2, OPTIONS).train(rows, [], tmp_path, seen.append, stopped)
+        trainer = Trainer(smollm2, OPTIONS)
+        with pytest.MonkeyPatch.context() as patch:
+            if sha256:
+                patch.setattr(training, "_sha256_of", lambda file: sha256)
+            return trainer if trainer.train(rows, [], tmp_path, seen.append, stopped) else None
 
     assert not train(lambda: len(seen) == 1)
     assert [each.step for each in seen] == [1, 2]
-    assert train(lambda: False)
+    ended = train(lambda: False)
     assert [each.step for each in seen] == [3, 4, 5, 6]
+    assert ended is not None
+    assert [each.step for each in ended.curve] == [1, 2, 3, 4, 5, 6]
+    assert train(lambda: False, turns, "0" * 64)
+    assert seen[0].step == 1, "other weights are another training, even under the same name"
     assert train(lambda: False, turns[:2])
     assert seen[0].step == 1, "other rows are another training"
 
@@ -202,18 +211,18 @@ def test_rows_that_go_through_in_parts_teach_the_same(
 def test_a_state_without_its_weights_is_refused(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
     _, out, _ = trained
     shutil.copytree(out, tmp_path / "copy", ignore=shutil.ignore_patterns("*.training"))
-    file = tmp_path / "copy" / MODEL / "pair-answer-sound.gguf"
+    [file] = (tmp_path / "copy" / MODEL).glob("pair-answer-sound-*.gguf")
     file.write_bytes(file.read_bytes()[:-1] + b"x")
-    with pytest.raises(StateError, match=r"pair-answer-sound\.gguf: not the file that was trained"):
+    with pytest.raises(StateError, match=rf"{file.name}: not the file that was trained"):
         load_compiled(str(tmp_path / "copy"), users())
     file.unlink()
-    with pytest.raises(StateError, match=r"pair-answer-sound\.gguf: missing"):
+    with pytest.raises(StateError, match=rf"{file.name}: missing"):
         load_compiled(str(tmp_path / "copy"), users())
     with pytest.raises(InputError, match="other weights of --lm"):
         load_compiled(str(tmp_path / "copy"), users("0" * 64))
 
 
-def test_what_ships_of_a_step_that_must_be_taught_serves_beside_states_of_ones_own(
+def test_what_ships_serves_beside_states_of_ones_own(
     trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, out, _ = trained
@@ -230,6 +239,6 @@ def test_what_ships_of_a_step_that_must_be_taught_serves_beside_states_of_ones_o
 def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="weights that lie on this machine"):
         compile_adapter(["pair"], "openai/x@http://127.0.0.1:9/v1", [], options=OPTIONS, out=tmp_path, listener=Ear())
-    with pytest.raises(StrategyError, match="no gold rows show what reasoning should write"):
+    with pytest.raises(StrategyError, match=r"finetune compiles .*pair.*; reasoning is not taught"):
         compile_adapter(["reasoning"], MODEL, [], options=OPTIONS, out=tmp_path, listener=Ear())
     assert list(tmp_path.iterdir()) == []

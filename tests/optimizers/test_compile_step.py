@@ -209,6 +209,12 @@ def test_bootstraps_are_written_once(compile_with: Compile) -> None:
     assert compiled.calls == engine.calls == 8, "the rows of dev and test ask the same as those of train"
 
 
+def test_what_a_teacher_writes_is_not_booked_to_the_step(compile_with: Compile) -> None:
+    teacher = dspy.LM("local/large", engine=WishfulEngine(""), cache=False, num_retries=0)
+    compiled = compile_with("random-search", WishfulEngine("no such word"), budget=200, teacher=teacher)
+    assert compiled.measures["before"]["train"].value == 0
+
+
 def bare() -> Examples:
     examples = answers()
     return examples._replace(demos={"train": [], "dev": [], "test": []})

@@ -125,6 +125,16 @@ def test_a_prediction_tells_the_first_draft_or_why_there_is_none():
     assert told.feedback == "judge refused 'What happened then?': not independent."
 
 
+@pytest.mark.parametrize("script", [{"answer": "not stated"}, {"answer": "14 March 1911"}])
+def test_what_pleases_the_judge_alone_is_worth_nothing(script):
+    (row,) = examples(1)
+    with dspy.context(lm=ScriptedEngine(script).lm):
+        made = program_of()(**row.inputs())
+    assert made.rejects
+    assert "judge" not in {each["step"] for each in made.rejects}
+    assert attempt_worth(row, made) == 0
+
+
 def test_what_optimizers_change_is_what_the_model_is_shown():
     (row,) = examples(1)
     program, engine = program_of(), ScriptedEngine({})

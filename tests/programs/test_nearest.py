@@ -21,6 +21,21 @@ def test_what_is_always_shown_comes_before_the_nearest(text: str, near: list[str
     assert sorted(shown[1:]) == near
 
 
+def test_the_order_of_the_fields_decides_nothing() -> None:
+    seen: list[list[str]] = []
+
+    def embedded(texts: Sequence[str]) -> np.ndarray:
+        seen.append(list(texts))
+        return encode(texts)
+
+    demos = [{"fact": each, "topic": "b", "question": "?"} for each in ("a", "aa", "b")]
+    stored = [{"question": "?", "topic": demo["topic"], "fact": demo["fact"]} for demo in demos]
+    for pool, asked in ((demos, {"topic": "b", "fact": "a"}), (stored, {"fact": "a", "topic": "b"})):
+        Nearest(1, embedded)(pool, asked)
+    assert seen[:2] == seen[2:]
+    assert seen[1] == ["fact: a | topic: b"]
+
+
 def test_a_small_pool_is_shown_whole() -> None:
     demos = [{"text": "a"}, {"text": "by hand", "always": True}]
     assert [demo["text"] for demo in Nearest(2, encode)(demos, {"text": "b"})] == ["by hand", "a"]

@@ -7,6 +7,7 @@ import mlflow
 import pytest
 from compile_reports import log, report
 
+from groundset.compiling.record import environment
 from groundset.tracking.compile_runs import CompileRuns
 from groundset.tracking.compiles import CompileStore
 from groundset.tracking.experiments import best_of
@@ -68,6 +69,21 @@ def test_the_best_so_far_of_an_interrupted_compile_is_kept_and_not_promoted(stor
     assert "state.json" in {file.path for file in mlflow.MlflowClient(store.uri).list_artifacts(run_id)}
     with pytest.raises(PromotionError, match=r"did not finish \(killed\)"):
         store.promote(run_id)
+
+
+def test_a_critic_that_was_interrupted_has_no_test_rows_to_draw(store: CompileStore) -> None:
+    made = report(0.3, 0.6, 0.6, step="judge", critic=True)
+    dev = [row for row in made.rows if row["split"] == "dev"]
+    log(store, dataclasses.replace(made, rows=dev, ending="interrupted"))
+    [entry] = store.experiments()
+    assert (entry.status, entry.error) == ("KILLED", "")
+
+
+def test_a_file_of_labels_may_have_any_name(store: CompileStore) -> None:
+    made = report(0.3, 0.6, 0.6)
+    state = made.state.model_copy(update={"record": {"labels": [{"file": "labels (1)+a.jsonl", "sha256": "ab"}]}})
+    run_id = log(store, dataclasses.replace(made, state=state, parameters=environment(state)))
+    assert store._client.get_run(run_id).data.params["labels.labels _1__a.jsonl"] == "ab"
 
 
 def test_a_report_that_cannot_be_logged_fails_its_run(store: CompileStore, tmp_path: Path) -> None:

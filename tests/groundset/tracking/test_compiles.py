@@ -316,6 +316,33 @@ def test_rows_of_one_document_count_as_one(store: CompileStore) -> None:
         store.promote(log(store, dataclasses.replace(rival, rows=rows)))
 
 
+def test_the_best_of_many_candidates_must_gain_more(store: CompileStore) -> None:
+    made = report(0.3, 0.5, 0.5)
+    rows = [{**row, "after_score": 0.1 if int(row["id"][-1]) % 5 == 0 else 0.6} for row in made.rows]
+    many = dataclasses.replace(made, rows=rows, figures={**made.figures, "tried": 40})
+    with pytest.raises(PromotionError, match="the best of 40 candidates on them, is within noise"):
+        store.promote(log(store, many))
+    store.promote(log(store, dataclasses.replace(many, figures={**made.figures, "tried": 1})))
+
+
+def test_what_was_measured_otherwise_is_not_compared(store: CompileStore) -> None:
+    champion = log(store, report(0.3, 0.6, 0.6))
+    store.promote(champion)
+    made = report(0.3, 0.8, 0.8)
+    taught = made.state.model_copy(update={"optimizer": "finetune"})
+    rows = [{**row, "id": f"{row['id']}/gold"} for row in made.rows]
+    rival = log(store, dataclasses.replace(made, state=taught, rows=rows))
+    with pytest.raises(PromotionError, match=f"{rival} by finetune, the champion {champion} by labeled: .*alias"):
+        store.promote(rival)
+
+
+def test_all_compiles_are_found_whatever_their_number(store: CompileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {log(store, report(0.3, 0.6, 0.6)) for _ in range(3)}
+    search = store._client.search_runs
+    monkeypatch.setattr(store._client, "search_runs", lambda *told, **more: search(*told, **more, max_results=2))
+    assert {each.run_id for each in store.experiments()} == runs
+
+
 def test_the_first_champion_must_beat_the_step_as_it_was(store: CompileStore) -> None:
     with pytest.raises(PromotionError, match="within noise"):
         store.promote(log(store, report(0.6, 0.6, 0.6)))

@@ -98,6 +98,28 @@ def test_a_question_that_leads_to_another_answer_is_refused(found: str, value: f
     assert (f"the model answers {found!r}, where 'Maria Kolb' was meant" in scored.feedback) is (value < 0.5)
 
 
+@pytest.mark.parametrize(
+    ("answer", "question", "value", "told"),
+    [
+        ("Maria Kolb", "Which engineer led the work on the Lowen harbour bridge?", 0.9, ""),
+        ("the best engineer", "Who led the work on the Lowen harbour bridge?", 0.0, "is not copied from the fact"),
+        ("", "Who led the work on the Lowen harbour bridge?", 0.0, "is not copied from the fact"),
+        (PASSAGE, f"What is told: {PASSAGE[:-1]}?", 0.0, "gives its answer away"),
+        ("1931", "Who led the work on the Lowen harbour bridge?", 0.0, "another kind of thing"),
+        ("Maria Kolb", "Which engineer is Maria Kolb of the Lowen harbour bridge?", 0.0, "gives its answer away"),
+    ],
+)
+def test_a_pair_is_worth_its_question_for_the_answer_that_it_chose(
+    answer: str, question: str, value: float, told: str
+) -> None:
+    # The answer of the row is another one: which words of the fact are asked for is up to the step.
+    row = example(fact=PASSAGE, answer="nine years", focus=Focus(sentence=PASSAGE, answer="nine years"))
+    output = SimpleNamespace(answer=answer, question=question)
+    scored = COMPILABLE["pair"].metric(row, output, judges())
+    assert scored.value == pytest.approx(value)
+    assert told in scored.feedback
+
+
 def test_many_that_are_nearly_accepted_are_worth_less_than_half_as_many_accepted() -> None:
     output = SimpleNamespace(question="Which engineer led the work on the Lowen harbour bridge?")
     metric = COMPILABLE["question"].metric

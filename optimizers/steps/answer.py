@@ -21,7 +21,7 @@ _UNANSWERABLE = 0.2
 def examples(source: Source) -> tuple[Rows, Rows]:
     """Return questions with their correct answer, and some that the passage does not answer.
 
-    Gold rows are shown beside labels, those that are answered yes or no left out: a run wants words of the passage.
+    Gold rows stand beside labels, those that are answered yes or no left out: a run wants words of the passage.
     """
     rows: Rows = []
     for label in source.questions:
@@ -36,11 +36,8 @@ def examples(source: Source) -> tuple[Rows, Rows]:
         for row in source.gold_of(AnswerGold)
         if row.kind != "yes_no"
     ]
-    return _mostly_stated(asked_once(rows, gold)), _mostly_stated(rows)
-
-
-def _mostly_stated(rows: Rows) -> Rows:
-    return balanced(rows, lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
+    found = balanced(asked_once(rows, gold), lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
+    return found, found
 
 
 def _shown(row: AnswerGold) -> dict[str, str]:

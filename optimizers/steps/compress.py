@@ -6,7 +6,7 @@ import dspy
 
 from optimizers.gold_rows import CompressGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
-from optimizers.steps.examples import example_row, of_gold
+from optimizers.steps.examples import asked_once, example_row, of_gold
 from optimizers.steps.worth import question_worth
 from programs.evidence import lost_words
 from programs.steps.compress import SHORT_WORDS, STEP
@@ -17,13 +17,14 @@ _LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below th
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return gold questions with their short form, and the long ones among the good questions of the labels."""
+    """Return gold questions with their short form, and these with the long ones among the good questions of labels."""
     long = [label for label in source.questions if label.good and len(tokens(label.question)) > _LONG]
     demos = [
         example_row(row, passage, _shown(row), short_question=row.short_question)
         for row, passage in of_gold(source, CompressGold)
     ]
-    return demos, [example_row(label, plain(label.passage), {"question": label.question}) for label in long]
+    labelled = [example_row(label, plain(label.passage), {"question": label.question}) for label in long]
+    return demos, asked_once(demos, labelled)
 
 
 def _shown(row: CompressGold) -> dict[str, str]:

@@ -17,12 +17,18 @@ _LONGEST = 6  # words of a phrase; more are a sentence
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the passages of gold rows with their phrases, and good chunks to try on."""
+    """Return the passages of gold rows with their phrases, and these with good chunks to try on."""
     demos: Rows = []
     for row in source.gold_of(KeyphrasesGold):
         asked = _shown(row)
         demos.append(example_row(row, asked["passage"], asked, keyphrases=list(row.keyphrases)))
-    return demos, [example_row(label, passage, placed(label, passage)) for label, passage, _ in good_chunks(source)]
+    shown = {example.passage for _, example in demos}
+    labelled = [
+        example_row(label, passage, placed(label, passage))
+        for label, passage, _ in good_chunks(source)
+        if passage not in shown
+    ]
+    return demos, [*demos, *labelled]
 
 
 def _shown(row: KeyphrasesGold) -> dict[str, str]:

@@ -105,6 +105,16 @@ def test_a_refused_question_is_mended_into_one_that_shares_its_words(examples: d
         assert demo.fact in " ".join(demo.passage.split())
 
 
+@pytest.mark.parametrize(("step", "fewest"), [("answer", 200), ("compress", 80), ("keyphrases", 75)])
+def test_gold_rows_are_tried_on_beside_labels(examples: dict[str, Examples], step: str, fewest: int) -> None:
+    found = examples[step]
+    for split in SPLITS:
+        tried = [row.id for row in found.inputs[split]]
+        assert len(tried) == len(set(tried))
+        assert {row.id for row in found.demos[split]} <= set(tried)
+    assert len(found.inputs["dev"]) >= fewest
+
+
 @pytest.mark.parametrize("step", ["question", "answer"])
 def test_labels_and_gold_ask_nothing_twice(examples: dict[str, Examples], step: str) -> None:
     for split in SPLITS:

@@ -58,4 +58,4 @@ INSTRUCTIONS = (
 )
 
 TEACHING = Teaching(("compress",), only(CompressGold), "Ask the same in fewer words.", as_it_stands(_shown))
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, teaching=TEACHING)

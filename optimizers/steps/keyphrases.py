@@ -97,4 +97,4 @@ TEACHING = Teaching(
     "Copy the phrases that are worth asking about, separated by semicolons.",
     as_it_stands(_shown),
 )
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.26, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, teaching=TEACHING)

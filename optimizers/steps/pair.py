@@ -76,4 +76,4 @@ def taught(row: QuestionGold, languages: Languages, chance: random.Random) -> di
 
 
 TEACHING = Teaching(("question",), only(QuestionGold), "Ask one question about the fact and give its answer.", taught)
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.27, asks_model=True, teaching=TEACHING)

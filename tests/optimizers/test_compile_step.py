@@ -256,7 +256,7 @@ def test_the_budget_decides_how_many_dev_rows_are_compared_on(step: str, budget:
 def test_what_the_rows_can_see_is_said_before(compile_with: Compile) -> None:
     told: list[str] = []
     compiled = compile_with("labeled", WishfulEngine("mill number 3"), on_progress=told.append)
-    assert told[0] == "Measuring answer as it is on 4 examples, which can tell a gain of 0.36 from noise"
+    assert told[0] == "Measuring answer as it is on 4 examples, which can tell a gain of 0.60 from noise"
     assert compiled.deviation is not None
 
 

@@ -76,7 +76,8 @@ def test_a_compile_says_what_it_kept_and_what_it_took(run, scripted, tmp_path):
     assert ran.status == 0
     assert "Compiling answer: about 182 calls." in ran.err
     assert "labeled: the step as it was is the best (1 of 1 candidates compared on all dev rows); a gain of" in ran.out
-    assert "could have been told from noise; 112 calls" in ran.out
+    # One dev row less than 24 is asked anew: no demo of its language was drawn, so its prompt is the one by hand.
+    assert "could have been told from noise; 111 calls" in ran.out
     assert "measure  before" in ran.out
     assert "Tracked as " in ran.out
     assert f"States: {tmp_path / 'out' / 'tiny' / 'answer.json'}." in ran.out
@@ -93,7 +94,7 @@ def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, scripted,
     assert (tmp_path / "out" / "tiny" / "answer.json").exists()
     engine.interrupt_at = 0
     assert run("compile", "answer", *options).status == 0
-    assert engine.calls == 112 + 1, "no call but the interrupted one was made twice"
+    assert engine.calls == 111 + 1, "no call but the interrupted one was made twice"
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,6 @@ class Trainer:
 
         self.options = options
         self._weights = weights
-        self.curve: list[TrainingStep] = []
-        self.seconds = 0.0
         self.architecture = str(GGUFReader(weights).fields["general.architecture"].contents())
         torch.manual_seed(options.seed)
         with quiet():
@@ -75,6 +73,8 @@ class Trainer:
         import torch
 
         self._learns_from, self._weights_sha256 = _digest(turns), _sha256_of(self._weights)
+        self.curve: list[TrainingStep] = []
+        self.seconds = 0.0
         options, rows = self.options, [self._row(turn) for turn in turns]
         held_out = [self._row(turn) for turn in dev]
         plan = [batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)]

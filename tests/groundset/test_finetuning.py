@@ -160,23 +160,21 @@ def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Pa
     turns = [Turn([{"role": "user", "content": f"Number {number}"}], "One?") for number in range(6)]
     seen: list[TrainingStep] = []
 
-    def train(stopped: Callable[[], bool], rows: list[Turn] = turns, sha256: str | None = None) -> Trainer | None:
+    def train(trainer: Trainer, stopped: Callable[[], bool], rows: list[Turn] = turns) -> bool:
         seen.clear()
-        trainer = Trainer(smollm2, OPTIONS)
-        with pytest.MonkeyPatch.context() as patch:
-            if sha256:
-                patch.setattr(training, "_sha256_of", lambda file: sha256)
-            return trainer if trainer.train(rows, [], tmp_path, seen.append, stopped) else None
+        return trainer.train(rows, [], tmp_path, seen.append, stopped)
 
-    assert not train(lambda: len(seen) == 1)
+    assert not train(Trainer(smollm2, OPTIONS), lambda: len(seen) == 1)
     assert [each.step for each in seen] == [1, 2]
-    ended = train(lambda: False)
+    again = Trainer(smollm2, OPTIONS)
+    assert train(again, lambda: False)
     assert [each.step for each in seen] == [3, 4, 5, 6]
-    assert ended is not None
-    assert [each.step for each in ended.curve] == [1, 2, 3, 4, 5, 6]
-    assert train(lambda: False, turns, "0" * 64)
+    assert [each.step for each in again.curve] == [1, 2, 3, 4, 5, 6]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "_sha256_of", lambda file: "0" * 64)
+        assert not train(again, lambda: True)
     assert seen[0].step == 1, "other weights are another training, even under the same name"
-    assert train(lambda: False, turns[:2])
+    assert not train(again, lambda: True, turns[:2])
     assert seen[0].step == 1, "other rows are another training"
 
 

@@ -30,7 +30,7 @@ class Nearest:
         if len(others) <= self._count:
             return [*always, *others]
         names = sorted(inputs)  # one order, or a state's demos would be other texts than those it was compiled with
-        key = tuple(str(sorted(dict(demo).items())) for demo in others)
+        key = tuple(str(dict(demo)) for demo in others)
         if key not in self._known:
             examples = [_ordered(demo, names).with_inputs(*names) for demo in others]
             self._known[key] = KNN(self._count, examples, vectorizer=self._encode)

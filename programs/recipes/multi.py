@@ -85,7 +85,7 @@ class Multi(dspy.Module):
         for each in judged:
             self.judging.refuse(trail, each)
             if each.decision.good and draft is None:
-                draft = self._finish(trail, each)
+                draft = self._finish(trail, each, found[each.number % len(found)])
         return trail.outcome(draft, exhausted=True)
 
     def _draw(self, trail: Trail, number: int, found: list[Together]) -> list[Judged]:
@@ -101,7 +101,7 @@ class Multi(dspy.Module):
         judged = self.judging(trail, number, about(facts), tidy_question(question), facts.contexts)
         return [judged if judged.decision.good else self.judging.mend(trail, judged)]
 
-    def _finish(self, trail: Trail, judged: Judged) -> Draft | None:
+    def _finish(self, trail: Trail, judged: Judged, facts: Together) -> Draft | None:
         """Return the draft of a good question that needs all its chunks, or of one about a single chunk if wanted."""
         if len(judged.contexts) < self.options.min_chunks:
             if not self.options.singles:
@@ -109,7 +109,7 @@ class Multi(dspy.Module):
                 return None
             draft: Draft | None = self.finish(trail, judged, SIMPLE)
             return draft
-        draft = self.finish(trail, judged, MULTI) if self.need(trail, judged) else None
+        draft = self.finish(trail, judged, MULTI) if self.need(trail, judged, facts.names) else None
         return draft
 
 

@@ -117,6 +117,15 @@ def test_a_question_that_keeps_the_shared_name_is_refused(demos: Demos, phrase: 
     assert "judge" not in [record.step for record in seen]
 
 
+def test_a_name_that_mending_puts_back_is_seen(demos: Demos) -> None:
+    better = "In which year did Anna Brock of Sandgate found the Lodrin yard?"
+    script = {**SCRIPT, "feedback": "Name the person.", "rewrite": better}
+    bad = both(needing(better, YARD, PERSON), lambda name, inputs: name == "clear" and inputs["question"] == BRIDGE)
+    outcome, engine, _ = make(demos, script, bad)
+    assert engine.steps == ["question", "describe", "feedback", "rewrite"]
+    assert reasons(outcome) == [("needed", "it names Anna Brock, which a chunk describes")]
+
+
 def test_chunks_that_do_not_go_together_cost_no_call(demos: Demos) -> None:
     outcome, engine, _ = make(demos, SCRIPT, contexts=(YARD, DAIRY))
     assert (outcome.drafts, engine.steps, outcome.exhausted) == ((), [], True)

@@ -1,5 +1,6 @@
 """The stage ``need``: every chunk of a question must be needed to answer it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ YARD, PERSON = context_of("yard", FOUNDED), context_of("brock", BROCK)
 QUESTION = "In which year did the shipwright who grew up in Sandgate found the Lodrin yard?"
 
 
-def need(*missed: Any, question: str = QUESTION, low: float = 0.4) -> tuple[bool, Trail]:
+def need(*missed: Any, question: str = QUESTION, low: float = 0.4, names: Sequence[str] = ()) -> tuple[bool, Trail]:
     """Return whether a question is found to need both chunks, where it can hardly be answered without some."""
 
     def bad(name: str, inputs: dict[str, Any]) -> bool:
@@ -23,7 +24,7 @@ def need(*missed: Any, question: str = QUESTION, low: float = 0.4) -> tuple[bool
     tools = tools_of(critics={"judge": ScriptedCritic(bad, low)})
     judging = JudgeAndMend(tools)
     trail, _ = trail_of(Attempt(number=0, contexts=(YARD, PERSON), wanted="multi_context"))
-    return Need(tools, judging)(trail, judging(trail, 0, YARD.foci[0], question)), trail
+    return Need(tools, judging)(trail, judging(trail, 0, YARD.foci[0], question), names), trail
 
 
 def test_a_question_that_cannot_do_without_any_chunk_passes() -> None:
@@ -57,3 +58,12 @@ def test_question_and_answer_must_draw_on_each_chunk() -> None:
     assert not needed
     assert trail.of(0)[-1].output["brock"] == {"fall": 0.5, "own words": []}
     assert [reject.chunk_id for reject in trail.outcome().rejects] == ["brock"]
+
+
+def test_a_name_that_a_chunk_describes_is_not_said() -> None:
+    said = "In which year did Anna Brock of Sandgate found the Lodrin yard?"
+    needed, trail = need(YARD, PERSON, question=said, names=["Anna Brock"])
+    assert not needed
+    assert [reject.reason for reject in trail.outcome().rejects] == ["it names Anna Brock, which a chunk describes"]
+    assert need(YARD, PERSON, names=["Anna Brock"])[0]
+    assert need(YARD, PERSON, question=said)[0]  # where things are compared, their names are said

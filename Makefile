@@ -43,7 +43,7 @@ run: install ## Make a small evaluation set from data/samples/ and a report on i
 	$(BIN)/groundset models pull $(MODEL) $(EMBEDDER) $(PARSER) >/dev/null
 	$(BIN)/groundset generate data/samples --size 8 --lm $(MODEL) --compiled $(COMPILED) --out $(DEMO) || [ $$? -eq 3 ]
 	$(BIN)/groundset export $(DEMO) --format autorag --out $(DEMO)/autorag
-	$(BIN)/groundset push $(DEMO) --repo you/demo --licence cc-by-4.0 --dry-run $(DEMO)/hub
+	$(BIN)/groundset push $(DEMO) --repo you/demo --licence apache-2.0 --dry-run $(DEMO)/hub
 	$(BIN)/groundset report $(DEMO)
 
 lint: install ## Check style, types and the layers

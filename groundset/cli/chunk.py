@@ -24,7 +24,7 @@ _NAMED_FILES = 20
 def chunk(
     docs: Annotated[
         list[str],
-        typer.Argument(metavar="DOCS", help="Files, folders or globs: txt, md, html, pdf, docx."),
+        typer.Argument(metavar="DOCS", help="Files, folders or globs: txt, md, html, pdf, docx and more."),
     ],
     out: Annotated[
         Path, typer.Option(metavar="FILE.jsonl", help="Where the chunks go; - is standard output.", show_default=False)

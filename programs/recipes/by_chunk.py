@@ -27,8 +27,8 @@ class ByChunkOptions(Options):
     kinds: Kinds = Field(
         default={},
         description="What questions ask for, by weight. A kind that is not named weighs 1; one that weighs 0 is not "
-        "asked. None takes more than a third of a set, or than its weight says, until the other passages were asked "
-        "twice.",
+        "asked. None takes more than a third of a set, or its share by weight where that is more, until the other "
+        "passages were asked twice.",
         json_schema_extra={"metavar": "KIND=WEIGHT,..."},
     )
     candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")

@@ -75,7 +75,7 @@ def choose_foci(
     syntax: Syntax | None = None,
     easy_forms: bool = False,
 ) -> list[Focus]:
-    """Return every usable focus of a passage, the most promising first, no sentence twice before each came once.
+    """Return every usable focus of a passage, the most promising first; a further answer of a sentence counts for less.
 
     What the syntax of a sentence gives a question with a name for is easy and comes first. Answers beside these are
     key phrases that stand in a sentence word for word, then dates, amounts and names; ``easy_forms`` says whether

@@ -14,6 +14,7 @@ _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first space of a run only
 # The text of a link has an end: looked for from each of many brackets, one far away takes time with their square.
 _MARKUP = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>")
+_POSSESSIVE = re.compile(r"['’]s(?= )")
 
 
 def tokens(text: str) -> list[str]:
@@ -22,8 +23,12 @@ def tokens(text: str) -> list[str]:
 
 
 def has_words(text: str, phrase: str) -> bool:
-    """Say whether a text holds the words of a phrase in a row."""
-    return f" {_words(phrase)} " in f" {_words(text)} "
+    """Say whether a text holds the words of a phrase in a row; "Brock's" is the word "Brock"."""
+    return _bare(phrase) in _bare(text)
+
+
+def _bare(text: str) -> str:
+    return _POSSESSIVE.sub("", f" {_words(text)} ")
 
 
 @lru_cache(_KEPT_TEXTS)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from programs.types import Attempt, Context, Draft, Focus, Observer, Outcome, Reject, StepRecord
 
 NOTHING_TO_ASK = "no further sentence can carry a question"  # why a chunk is done with, rather than at fault
-_OF_ALL = frozenset({"chunk", "contexts", "keyphrases"})  # steps that speak of the contexts, not of one candidate
+_OF_ALL = frozenset({"chunk", "keyphrases"})  # steps that speak of the contexts, not of one candidate
 
 
 class Trail:

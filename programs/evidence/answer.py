@@ -61,7 +61,7 @@ def _near(sentence: str, answer: str, question_words: set[str], language: Langua
 
 
 def agreement(first: str, second: str) -> float:
-    """Return the token F1 of two answers, 0 to 1; 1.0 where one holds the other word for word."""
+    """Return the token F1 of two answers, 0 to 1."""
     left, right = Counter(tokens(first)), Counter(tokens(second))
     shared = sum((left & right).values())
     if not shared:

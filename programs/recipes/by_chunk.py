@@ -75,7 +75,8 @@ class ByChunk:
         self._kinds, self._size, self._only_easy, self._once = tuple(kinds), size, only_easy, once
         self._mixing = mixing
         for context in usable:
-            mixing.plan(context, self._easy(context, self._kinds[0]))
+            carried = {place for kind in self._kinds for place in context.grows.get(kind, ())}
+            mixing.plan(context, [focus for place, focus in enumerate(context.foci) if place in carried and focus.easy])
         self.keys = tuple(self._contexts)
         self.rounds = rounds
         self.counts: Mapping[str, int] = {

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def parse_mix(value: Any) -> Any:
-    """Return the weights that a text such as ``simple=50,reasoning=25`` means; anything else as it is.
+    """Return the weights by name that a text such as ``simple=50,reasoning=25`` means; anything else as it is.
 
     Raises:
         ValueError: the text is not of that form.
@@ -16,7 +16,7 @@ def parse_mix(value: Any) -> Any:
     for part in value.split(","):
         name, sign, weight = (piece.strip() for piece in part.partition("="))
         if not sign:
-            raise ValueError(f"{part.strip()!r} is not of the form evolution=weight")
+            raise ValueError(f"{part.strip()!r} is not of the form name=weight")
         if name in weights:
             raise ValueError(f"{name} is given twice")
         try:

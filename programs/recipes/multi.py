@@ -5,7 +5,8 @@ contexts → compose, several times → split what asks two things → judge ⇄
          → answer → draft
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 
 import dspy
 from pydantic import Field, model_validator
@@ -77,27 +78,27 @@ class Multi(dspy.Module):
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
         found = facts_together(attempt.contexts, self.tools.languages)
-        judged: list[Judged] = []
+        drawn: dict[tuple[int, str], list[Judged]] = {}
+        spare = count(self.options.draws)
         for number in range(self.options.draws if found else 0):
-            judged += self._draw(trail, number, found)
-        judged.sort(key=lambda each: (-len(each.contexts), -each.decision.probability, each.number))
+            again, place = divmod(number, len(found))
+            sampling = {"temperature": _TEMPERATURE, "seed": trail.attempt.seed + number} if again else None
+            question = self.compose(trail, number, found[place], sampling)
+            if question is not None and (place, question) not in drawn:
+                drawn[place, question] = self._judge(trail, number, found[place], question, spare)
+        judged = [(each, found[place]) for (place, _), parts in drawn.items() for each in parts]
+        judged.sort(key=lambda pair: (-len(pair[0].contexts), -pair[0].decision.probability, pair[0].number))
         draft: Draft | None = None
-        for each in judged:
+        for each, facts in judged:
             self.judging.refuse(trail, each)
             if each.decision.good and draft is None:
-                draft = self._finish(trail, each, found[each.number % len(found)])
+                draft = self._finish(trail, each, facts)
         return trail.outcome(draft, exhausted=True)
 
-    def _draw(self, trail: Trail, number: int, found: list[Together]) -> list[Judged]:
-        """Write a question about some of the facts, and judge it, or what it is split into."""
-        again, place = divmod(number, len(found))
-        facts = found[place]
-        sampling = {"temperature": _TEMPERATURE, "seed": trail.attempt.seed + number} if again else None
-        question = self.compose(trail, number, facts, sampling)
-        if question is None:
-            return []
+    def _judge(self, trail: Trail, number: int, facts: Together, question: str, spare: Iterator[int]) -> list[Judged]:
+        """Judge a question about some facts, or what it is split into."""
         if asks_twice(question, self.tools.languages[trail.language]):
-            return list(self.split(trail, number, facts, question))
+            return list(self.split(trail, number, facts, question, spare))
         judged = self.judging(trail, number, about(facts), tidy_question(question), facts.contexts)
         return [judged if judged.decision.good else self.judging.mend(trail, judged)]
 

@@ -47,7 +47,9 @@ class RoundTripQuestions(dspy.Module):
         foci = context.foci
         if not foci:
             foci, exhausted = self.ask.look_for_foci(trail, lambda focus: True)
-        # Every chunk is to have a question: what the critic refuses twice is better than none.
+        # Every chunk is to have a question: what the critic refuses twice is better than none, so what was asked
+        # before is asked again where nothing else is found.
+        foci = foci or attempt.asked[: self.ask.candidates]
         last = exhausted or attempt.round == _ROUNDS - 1
         best = next(
             (each for each in self.ask(trail, foci) if _is_question(each) and (last or each.decision.good)), None

@@ -67,7 +67,7 @@ class Ask(dspy.Module):
         return judged
 
     def look_for_foci(self, trail: Trail, wanted: Callable[[Focus], bool]) -> tuple[tuple[Focus, ...], bool]:
-        """Return foci that were not asked about yet, and whether none is left then.
+        """Return wanted foci that were not asked about yet, and whether none at all is left then.
 
         Where the step ``pair`` was compiled these are sentences; else key phrases of the model say what to ask for.
         """
@@ -75,7 +75,8 @@ class Ask(dspy.Module):
         left = [focus for focus in found if wanted(focus)]
         if not left:
             trail.refuse("pair" if self.pairs else "keyphrases", NOTHING_TO_ASK)
-        return tuple(left[: self.candidates]), len(left) <= self.candidates
+        taken = tuple(left[: self.candidates])
+        return taken, len(taken) == len(found)
 
     def _open(self, trail: Trail) -> list[Focus]:
         context, before = trail.contexts[0], {focus.sentence for focus in trail.attempt.asked}

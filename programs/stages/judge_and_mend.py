@@ -86,7 +86,7 @@ class JudgeAndMend(dspy.Module):
         for _ in range(REWRITE_ROUNDS):
             if judged.decision.probability < MENDABLE or is_whole(judged.focus):
                 break  # a question in the sentence's own words is not mended by a small model: 0 of 13
-            asked = {"topic": trail.contexts[0].topic, "fact": judged.focus.fact, "question": judged.question}
+            asked = {"topic": judged.contexts[-1].topic, "fact": judged.focus.fact, "question": judged.question}
             objection = OBJECTIONS[judged.decision.weakest]
             advice = self.tools.write("feedback", self.feedback, trail.language, **asked, objection=objection).feedback
             asked |= {"answer": judged.focus.answer, "feedback": advice}

@@ -1,5 +1,7 @@
 """Stage ``split``: a question that asks two things becomes questions that each ask one."""
 
+from collections.abc import Iterator
+
 import dspy
 
 from programs.facts import Together
@@ -26,8 +28,8 @@ class Split(dspy.Module):
         self.judging = judging
         self.split = tools.predictor("split")
 
-    def forward(self, trail: Trail, number: int, facts: Together, question: str) -> list[Judged]:
-        """Return the judged parts that have an answer in some of the chunks."""
+    def forward(self, trail: Trail, number: int, facts: Together, question: str, spare: Iterator[int]) -> list[Judged]:
+        """Return the judged parts that have an answer in some of the chunks, each under a spare number of its own."""
         parts = parts_of(self.tools.write("split", self.split, trail.language, question=question).questions)
         trail.say("split", number, {"question": question, "parts": parts})
         found = []
@@ -38,8 +40,11 @@ class Split(dspy.Module):
                 relevant = pairs  # no chunk answers it alone
             if relevant:
                 contexts, told = zip(*relevant, strict=True)
-                meant = about(facts._replace(facts=told, answer=told[-1].answer))
-                found.append(self.judging(trail, number, meant, part, contexts))
+                answer = facts.answer if relevant == pairs else told[-1].answer
+                meant = about(facts._replace(facts=told, answer=answer))
+                own = next(spare)
+                trail.say("split", own, {"question": part, "of": question, **meant.model_dump()})
+                found.append(self.judging(trail, own, meant, part, contexts))
         if not found:
             trail.refuse("split", "no part of the question has an answer in its chunks", question=question)
         return found

@@ -5,7 +5,7 @@ import re
 from programs.evidence import answers_agree, answers_instead
 from programs.languages.base import Language
 from programs.steps.base import Step
-from programs.text import has_words, tokens
+from programs.text import has_words, plain, tokens
 from programs.types import Focus
 from signatures import AnswerQuestion
 
@@ -16,8 +16,8 @@ STEP = Step("answer", AnswerQuestion, limits={"max_tokens": 40, "stop": ["\n"], 
 
 def tidy_answer(text: str, question: str) -> str:
     """Return an answer without labels, markup, notes, a full stop after a phrase or words of "What is X?" before it."""
-    text = re.sub(r"[*_`]+|\[\d+\]", "", " ".join(text.split()))
-    text = re.sub(r"^(?:answer|antwort|a)\s*[:.]\s*", "", text, flags=re.IGNORECASE).strip()
+    text = plain(" ".join(text.split()))
+    text = re.sub(r"^(?:(?:answer|antwort)\s*[:.]|a\s*:)\s*", "", text, flags=re.IGNORECASE).strip()
     if defined := re.fullmatch(r"(?:What|Who) (is|are|was|were) (.+?)\??", question):
         text = re.sub(rf"^{re.escape(defined[2])} {defined[1]} ", "", text, flags=re.IGNORECASE)
     return text[:-1].rstrip() if re.search(r"\w{2}\.$", text) and text.count(".") == 1 else text

@@ -5,7 +5,7 @@ import re
 from programs.focus import is_whole
 from programs.languages.base import Language
 from programs.steps.base import Step
-from programs.text import has_words
+from programs.text import has_words, plain
 from programs.types import Focus
 from signatures import AskQuestion
 
@@ -17,7 +17,7 @@ STEP = Step("question", AskQuestion, limits=LIMITS)
 
 def tidy_question(text: str) -> str:
     """Return the first question of a completion without labels, markup or doubled spaces."""
-    text = re.sub(r"[*_`]+|\[\d+\]", "", " ".join(text.split()))
+    text = plain(" ".join(text.split()))
     text = re.sub(r"^(?:question|frage|q)\s*\d*\s*[:.]\s*", "", text, flags=re.IGNORECASE)
     head, mark, _ = text.partition("?")
     return (head.rstrip() + mark).strip()

@@ -25,6 +25,7 @@ def test_a_condition_is_a_clause_that_the_question_does_not_name_yet() -> None:
     stop = Focus(sentence="The village was evacuated, because the dam had failed at 01:50.", answer="01:50")
     assert condition_in(stop, "When?", ENGLISH) is None
     assert condition_in(focus.model_copy(update={"answer": "fishing boat"}), "When?", ENGLISH) is None
+    assert condition_in(focus.model_copy(update={"answer": "a rock"}), "What did it strike?", ENGLISH) is not None
 
 
 def test_a_phrase_that_opens_the_sentence_is_a_condition() -> None:

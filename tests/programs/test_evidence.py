@@ -80,6 +80,8 @@ def test_coverage_counts_stems() -> None:
         ("How many people did the ferry carry?", "amount", "400 people", "Maria Kolb"),
         ("In which year was the bridge opened?", "time", "1931", "Maria Kolb"),
         ("Who led the work?", "person", "Maria Kolb", "1931"),
+        ("When the bridge was opened in 1931, who led the work?", "person", "Maria Kolb", "1931"),
+        ("When was the bridge opened?", "time", "1931", "Maria Kolb"),
         ("Where was the bridge built?", "place", "Lowen", "1931"),
         ("Why was the bridge built?", "reason", "because the ferry was slow", "1931"),
         ("Wie viele Menschen fuhren mit?", "amount", "400", "Lowen"),

@@ -12,7 +12,7 @@ PASSAGE = (
 )
 
 
-def test_key_phrases_come_first_and_each_sentence_before_any_twice() -> None:
+def test_key_phrases_are_asked_for_and_two_sentences_come_before_one_twice() -> None:
     foci = choose_foci(PASSAGE, "Henn Lady", ENGLISH, ["Grey Widow", "Lodrin yard", "not in the text"])
     assert all(focus.answer in focus.sentence and focus.sentence in PASSAGE for focus in foci)
     assert {focus.sentence for focus in foci[:2]} == {focus.sentence for focus in foci if "Lady" in focus.sentence}

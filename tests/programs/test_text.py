@@ -2,7 +2,7 @@ from time import process_time
 
 import pytest
 
-from programs.text import plain, without_brackets
+from programs.text import has_words, plain, without_brackets
 
 
 def test_brackets_go_with_the_space_before_them() -> None:
@@ -11,6 +11,13 @@ def test_brackets_go_with_the_space_before_them() -> None:
 
 def test_markup_goes_and_the_text_of_links_stays() -> None:
     assert plain("A *small* [mill](a.html) of `wood`[3] and ![stone](b.png).") == "A small mill of wood and stone."
+
+
+def test_a_name_is_held_in_the_possessive_too() -> None:
+    assert has_words("Who opened Anna Brock's yard?", "Anna Brock")
+    assert has_words("Who opened Anna Brock’s yard?", "brock")
+    assert has_words("the mill's wheel", "mill's")
+    assert not has_words("Who opened the Brockton yard?", "Brock")
 
 
 @pytest.mark.parametrize(("clean", "piece"), [(plain, "["), (plain, "!["), (without_brackets, " ")])

@@ -102,7 +102,8 @@ WORDS = Language(
             r"\bhow (?:many|much|long|old|far|tall|high|often|deep|wide|large|big|fast|heavy)\b|"
             r"\bwhat (?:percentage|proportion|share)\b"
         ),
-        "time": r"\b(?:when|(?:what|which) (?:year|date|day|month|decade|century|time))\b",
+        # "When the mill burned, who owned it?" asks for a person.
+        "time": rf"\bwhen (?={_AUXILIARY})|\b(?:what|which) (?:year|date|day|month|decade|century|time)\b",
         "person": r"\b(?:who|whom|whose)\b",
         "place": r"\bwhere\b",
         "reason": r"\bwhy\b",

@@ -39,7 +39,7 @@ def test_a_mix_may_be_a_table(tmp_path):
     [
         ({"size": 0}, r"^--size 0: input should be greater than or equal to 1$"),
         ({"workers": 99}, r"^--workers 99: "),
-        ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form evolution=weight$"),
+        ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form name=weight$"),
         ({"mix": "clever=1"}, r"^--mix clever=1: no evolution is called 'clever'; there are simple, reasoning, cond"),
         ({"recipe": "clever"}, r"^--recipe clever: no such recipe; choose one of evolved, single, "),
         ({"splits": "a=1"}, r"^--splits is an option of the recipe single, not of evolved$"),

@@ -104,6 +104,14 @@ def test_an_evolution_that_cannot_grow_is_not_offered():
     assert agenda_of(context_of(easy=0, hard=5)).offers("c0", 0, ()) == {}
 
 
+def test_what_carries_only_a_later_evolution_of_the_mix_is_asked_for_it():
+    context = asking("c0", "In which year did", "Who was").model_copy(
+        update={"grows": {"reasoning": (0,), "conditional": (1,)}}
+    )
+    offers = agenda_of(context, kinds=("reasoning", "conditional")).offers("c0", 0, ())
+    assert answers(offers) == {"reasoning": ["In which year did 0"], "conditional": ["Who was 1"]}
+
+
 def test_what_is_hard_comes_last_and_only_where_it_is_wanted():
     wanted = agenda_of(context_of(easy=1), only_easy=False)
     unread = agenda_of(context_of(easy=1, parsed=False), only_easy=True)

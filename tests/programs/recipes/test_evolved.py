@@ -316,7 +316,7 @@ def test_what_a_thing_is_stands_unless_something_else_is_found(
 @pytest.mark.parametrize(
     ("mix", "message"),
     [
-        ("simple", "'simple' is not of the form evolution=weight"),
+        ("simple", "'simple' is not of the form name=weight"),
         ("clever=1", "no evolution is called 'clever'; there are simple, reasoning, conditional"),
         ("simple=x", "the weight of simple is not a number: 'x'"),
         ("simple=1,simple=2", "simple is given twice"),

@@ -34,8 +34,8 @@ def test_weights_are_numbers():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("simple", "'simple' is not of the form evolution=weight"),
-        ("simple=1,", "'' is not of the form evolution=weight"),
+        ("simple", "'simple' is not of the form name=weight"),
+        ("simple=1,", "'' is not of the form name=weight"),
         ("simple=x", "the weight of simple is not a number: 'x'"),
         ("simple=1,simple=2", "simple is given twice"),
     ],

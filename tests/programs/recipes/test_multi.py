@@ -158,8 +158,13 @@ def test_a_conjoined_question_is_split_and_each_part_has_its_own_chunks(demos: D
     script, bad = split_into(*PARTS)
     outcome, engine, seen = make(demos, script, bad)
     assert engine.steps == ["question", "describe", "split"]
-    (said,) = [record.output for record in seen if record.step == "split"]
-    assert said == {"question": TWO_THINGS, "parts": list(PARTS)}
+    said, *parts = [record for record in seen if record.step == "split"]
+    assert said.output == {"question": TWO_THINGS, "parts": list(PARTS)}
+    assert [(part.output["of"], part.output["question"], part.output["answer"]) for part in parts] == [
+        (TWO_THINGS, PARTS[0], "1911"),
+        (TWO_THINGS, PARTS[1], "Sandgate"),
+    ]
+    assert len({record.candidate for record in (said, *parts)}) == 3
     assert not outcome.drafts
     assert reasons(outcome) == [("split", "it needs one chunk only")] * 2
 
@@ -167,6 +172,7 @@ def test_a_conjoined_question_is_split_and_each_part_has_its_own_chunks(demos: D
     (draft,) = outcome.drafts
     assert (draft.question, draft.answer, draft.evolution) == (PARTS[0], "1911", "simple")
     assert draft.relevant == (("yard",),)
+    assert {record.output.get("question") for record in draft.trail if record.step in ("split", "judge")} == {PARTS[0]}
     (draft,) = make(demos, {**script, "split": PARTS[1], "answer": "Sandgate"}, bad, singles=True)[0].drafts
     assert (draft.question, draft.answer, draft.relevant) == (PARTS[1], "Sandgate", (("brock",),))
 
@@ -177,6 +183,35 @@ def test_a_part_that_no_chunk_answers_alone_stays_one_about_several(demos: Demos
     outcome, _, _ = make(demos, script, bad)
     (draft,) = outcome.drafts
     assert (draft.question, draft.evolution, draft.relevant) == (BRIDGE, "multi_context", (("brock",), ("yard",)))
+
+
+def test_a_part_that_compares_keeps_the_answer_of_the_comparison(demos: Demos) -> None:
+    compared = "Which was built earlier, the Grey Mill or the Tarn Dairy?"
+    script = {
+        "multi_context": f"{compared[:-1]}, and who built them?",
+        "split": f"{compared}; Who built the Grey Mill?",
+        "answer": "Grey Mill",
+    }
+    bad = both(needing(compared, MILL, DAIRY), needing("Who built the Grey Mill?", MILL))
+    (draft,) = make(demos, script, bad, (MILL, DAIRY))[0].drafts
+    assert (draft.question, draft.answer) == (compared, "Grey Mill")
+
+
+def test_the_same_draw_is_judged_once(demos: Demos) -> None:
+    script = {**SCRIPT, "feedback": "Name the yard.", "rewrite": "When did it open?"}
+    outcome, engine, _ = make(demos, script, lambda name, inputs: name == "clear", draws=3)
+    assert engine.steps.count("describe") == 3
+    assert engine.steps.count("feedback") == engine.steps.count("rewrite") == 1
+    assert reasons(outcome) == [("judge", "not clear")]
+
+
+def test_a_question_is_mended_under_the_topic_that_it_is_asked_under(demos: Demos) -> None:
+    person = PERSON.model_copy(update={"topic": "Anna Brock"})
+    script = {**SCRIPT, "feedback": "Name the yard.", "rewrite": "When did it open?"}
+    _, engine, _ = make(demos, script, lambda name, inputs: name == "clear", (person, YARD))
+    topics = [request.messages[-1].text.splitlines()[0] for request in engine.requests]
+    assert engine.steps == ["question", "describe", "feedback", "rewrite"]
+    assert topics[0] == topics[2] == topics[3] == f"Topic: {YARD.topic}"
 
 
 def test_a_part_without_an_answer_is_refused(demos: Demos) -> None:

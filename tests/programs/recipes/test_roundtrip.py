@@ -107,6 +107,16 @@ def test_where_nothing_is_left_to_ask_later_the_best_is_taken_at_once(demos):
     assert len(outcome.drafts) == 1
 
 
+def test_where_all_was_asked_in_vain_the_best_of_that_is_taken(demos):
+    context = read_chunk(chunk_of(), languages_with(None))
+    attempt = Attempt(
+        number=1, contexts=(context.model_copy(update={"foci": ()}),), wanted="simple", asked=context.foci, round=1
+    )
+    script = {"keyphrases": "", "question": "When did it strike?", "feedback": "-", "rewrite": "When did she strike?"}
+    outcome, _ = make(script, demos, attempt=attempt, bad=lambda name, inputs: name == "independent")
+    assert [draft.question for draft in outcome.drafts] == ["When did she strike?"]
+
+
 @pytest.mark.parametrize("written", ["", "Grey Widow", "It was?", "Who?"])
 def test_what_is_no_question_is_never_taken(demos, written):
     outcome, _ = make({"question": written, "feedback": "-", "rewrite": written}, demos, round=LAST)

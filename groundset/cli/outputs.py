@@ -32,8 +32,17 @@ def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:
         return
     if out.suffix.lower() != SUFFIX:
         raise InputError(f"--out {out}: the rows are JSON lines; give it a name that ends with {SUFFIX}")
+    check_inputs(inputs, out, *beside)
+
+
+def check_inputs(inputs: Iterable[Path], *targets: Path) -> None:
+    """Ask before an input is replaced.
+
+    Raises:
+        InputError: a target is one of the inputs and nobody agreed to that.
+    """
     given = list(inputs)
-    for target in (out, *beside):
+    for target in targets:
         if target.exists() and any(each.exists() and target.samefile(each) for each in given):
             _ask_to_replace(target)
 

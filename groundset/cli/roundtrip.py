@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from groundset.cli.outputs import check_inputs
 from groundset.printing import say, say_lines
 from programs.errors import InputError
 
@@ -63,11 +64,14 @@ def roundtrip(
     from groundset.retrieval.stores import check_store
     from groundset.runs.config import make_config
     from groundset.runs.progress import Progress
+    from groundset.runs.record import run_files
     from groundset.runs.store import RunStore
 
     sizes = _sizes(chunk_size)
     if out is not None and out.suffix.lower() not in _SUFFIXES:
         raise InputError(f"--out {out}: the name must end with {' or '.join(_SUFFIXES)}")
+    if out is not None:
+        check_inputs(run_files(run), out)
     check_store(vector_store)
     with RunStore.read(run) as store, whole_text(out) if out else nullcontext() as stream:
         configuration = store.meta("configuration")

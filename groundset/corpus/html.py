@@ -84,7 +84,13 @@ def html_to_markdown(html: str) -> str:
     with warnings.catch_warnings():
         # It warns when a deeply nested page falls back to its bare text, which is what we want.
         warnings.simplefilter("ignore")
-        result = HtmlConverter().convert(io.BytesIO(html.encode()), info, **MARKDOWN_OPTIONS)
+        try:
+            result = HtmlConverter().convert(io.BytesIO(html.encode()), info, **MARKDOWN_OPTIONS)
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            # An odd page fails anywhere in foreign code, with any exception; the other documents are read.
+            raise UnparsableError(f"it cannot be converted ({type(error).__name__})") from error
     return str(result.markdown)
 
 

@@ -78,7 +78,8 @@ def split_long_lists(page: BeautifulSoup, root: Tag) -> None:
     for long in root.find_all("ol"):
         items = [child for child in long.contents if isinstance(child, Tag) and child.name == "li"]
         first = str(long.get("start", ""))
-        number = int(first) if first.isnumeric() else 1
+        number = int(first) if first.isdecimal() else 1
+        long["start"] = str(number)  # the converter takes ² for a number too, and fails
         for start in range((len(items) - 1) // _LONG_LIST * _LONG_LIST, 0, -_LONG_LIST):
             rest = page.new_tag("ol", attrs={"start": str(number + start)})
             rest.extend(long.contents[long.index(items[start]) :])

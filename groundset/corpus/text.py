@@ -61,7 +61,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
         if likely is not None:
             try:
                 return data.decode(likely)
-            except (UnicodeDecodeError, LookupError):
+            except (UnicodeError, LookupError):  # a page may name any codec, one that always fails too
                 continue
     matches = from_bytes(data, cp_isolation=_CANDIDATES)
     best = matches.best()

@@ -83,6 +83,9 @@ def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tupl
         found = row.read(files)
     except OSError as error:
         raise InputError(f"cannot read {error.filename or named(files)}: {error.strerror or error}") from error
+    read = [file for file, _ in found.files]
+    if unread := next((path for path in files if not any(path in (file, *file.parents) for file in read)), None):
+        raise InputError(f"{unread}: not a file of a set in the format {row.name}; leave it out")
     _check(found, unanswered=unanswered)
     return replace(found, pieces=()), lay_out(found.pieces, found.corpus.name)
 

@@ -219,6 +219,18 @@ def test_the_table_is_printed_and_the_rows_are_written(run, folder, tmp_path, mo
     assert "Name other settings" in told["notes"][-1]
 
 
+def test_the_files_of_the_run_are_not_replaced(run, folder):
+    samples = folder / "samples.jsonl"
+    samples.write_text("kept", encoding="utf-8")
+    try:
+        status, said = run(folder, "--out", samples)
+        assert status == 2
+        assert f"--out would replace the input {samples}; name another file" in said.err
+        assert samples.read_text(encoding="utf-8") == "kept"
+    finally:
+        samples.unlink()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -104,6 +104,22 @@ class TestHtml:
         page = '<meta charset="iso-8859-2"><p>Łódź</p>'
         assert "Łódź" in parse_html(page.encode("iso8859_2")).text
 
+    @pytest.mark.parametrize("name", ["undefined", "no-such-encoding", "idna"])
+    def test_a_declared_encoding_that_decodes_nothing_is_passed_over(self, name: str) -> None:
+        page = f'<meta charset="{name}"><p>Der Bäcker backt früh am Morgen in seiner Stube das Brot für alle.</p>'
+        assert "Bäcker backt früh" in parse_html(page.encode("latin-1")).text
+
+    def test_a_list_may_begin_with_what_is_no_number(self) -> None:
+        assert "Flour" in parse_html("<ol start='²'><li>Flour</li></ol>".encode()).text
+
+    def test_a_page_that_the_converter_cannot_take_is_said_to_be_so(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise ValueError("odd")
+
+        monkeypatch.setattr("markitdown.converters.HtmlConverter.convert", fail)
+        with pytest.raises(UnparsableError, match=r"^it cannot be converted \(ValueError\)$"):
+            parse_html(b"<p>Cats sleep.</p>")
+
     def test_deep_nesting_does_not_crash(self) -> None:
         assert "deep" in parse_html(b"<div>" * 3000 + b"deep" + b"</div>" * 3000).text
 

@@ -266,6 +266,7 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
         ([good / "qa.parquet"], "beir", "beir is one folder"),
         ([broken], None, "is not a parquet file"),
         ([cut_off], None, "corpus.parquet is damaged"),
+        ([good / "qa.parquet", good / "corpus.parquet", text], "autorag", "leave it out"),
         ([twice], "autorag", "one must have the columns doc_id and contents, the other qid and query"),
     ):
         with pytest.raises(InputError, match=message) as error:

@@ -19,7 +19,10 @@ from programs.errors import GroundsetError, InputError
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
-_SPELLED = re.compile(r"(?P<command>`[^`]*`)|(?P<documents>\bDOCS\b)|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)")
+_SPELLED = re.compile(  # what is a part of a path is the user's
+    r"(?P<command>`[^`]*`)|(?P<documents>(?<![\w/\\.-])DOCS(?![\w/\\.-]))"
+    r"|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)"
+)
 
 
 class RecipeOption(NamedTuple):

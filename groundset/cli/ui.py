@@ -36,11 +36,17 @@ def ui(
         raise InputError(f"--port: something answers on {port} already; name another.")
     command = [
         sys.executable, "-m", "mlflow", "server", "--host", _HOST, "--port", str(port), "--workers", "1",
-        "--backend-store-uri", place.uri, "--uvicorn-opts", "--log-level warning",
+        "--uvicorn-opts", "--log-level warning",
         *(("--artifacts-destination", str(place.artifacts)) if place.artifacts else ()),
     ]  # fmt: skip
-    # The server would start further processes for jobs that groundset never hands it.
-    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "PYTHONWARNINGS": "ignore"}
+    environment = {
+        **os.environ,
+        # It may hold a password, and every user of the machine can read the command.
+        "MLFLOW_BACKEND_STORE_URI": place.uri,
+        # The server would start further processes for jobs that groundset never hands it.
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "PYTHONWARNINGS": "ignore",
+    }
     say_where(place.uri, usual=place.usual)
     say("Starting, which takes some seconds.", err=True)
     for ending in (signal.SIGINT, signal.SIGTERM):

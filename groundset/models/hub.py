@@ -30,7 +30,7 @@ def hub_enabled(choice: bool | None) -> bool:
 
 
 def hub_answers() -> bool:
-    """Say within a few seconds whether the Hub can be reached from here."""
+    """Say within a few seconds whether the Hub can be reached from here; offline it is not asked and does not."""
     import httpx
     from huggingface_hub import constants, get_session
     from huggingface_hub.errors import OfflineModeIsEnabled

@@ -180,7 +180,15 @@ def _lists(served: Sequence[str], spec: OpenAISpec | HostedSpec) -> bool:
 
 
 def _key(spec: OpenAISpec) -> str | None:
-    return os.environ.get(_KEY_VARIABLE) if spec.takes_key else None
+    """Return the key for a server, None if it gets none.
+
+    Raises:
+        UnreachableModelError: no header can hold it.
+    """
+    key = os.environ.get(_KEY_VARIABLE, "").strip() if spec.takes_key else ""
+    if not key.isascii() or not key.isprintable():
+        raise UnreachableModelError(f"The key in {_KEY_VARIABLE} holds characters that none has; set it anew.")
+    return key or None
 
 
 def _place(spec: OpenAISpec | HostedSpec) -> str:

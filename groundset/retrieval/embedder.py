@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from groundset import privacy
 from groundset.models.catalogue import CATALOGUE, ModelEntry, near_matches
 from groundset.models.hub import hub_answers
 from groundset.models.progress import PullProgress
@@ -131,8 +132,8 @@ def load_embedder(
     """Load the embedder that `spec` names: a catalogue name, a folder or a sentence-transformers model.
 
     A catalogue model is pulled if it is missing and loaded without any network access. Any other is taken
-    from its folder or the Hugging Face cache, and only asked of the Hub if it is not there. A model that brings code of
-    its own is refused.
+    from its folder or the Hugging Face cache, and only asked of the Hub if it is not there and `GROUNDSET_HUB=1` allows
+    it. A model that brings code of its own is refused.
 
     Args:
         spec: What to load.
@@ -158,6 +159,7 @@ def load_embedder(
 
 
 def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
+    from huggingface_hub import constants
     from sentence_transformers import SentenceTransformer
 
     try:
@@ -167,9 +169,11 @@ def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
             if entry is not None or Path(where).is_dir():
                 raise
         if not hub_answers():
+            why = "the Hub cannot be reached"
+            if constants.HF_HUB_OFFLINE and privacy.took_the_hub_offline():
+                why = "the Hugging Face Hub was not asked; GROUNDSET_HUB=1 allows it"
             raise ModelError(
-                f"Embedder {spec!r} is neither a folder nor in the Hugging Face cache, and the Hub cannot be "
-                f"reached{near_matches(spec)}"
+                f"Embedder {spec!r} is neither a folder nor in the Hugging Face cache, and {why}{near_matches(spec)}"
             )
         return SentenceTransformer(where, device=device, trust_remote_code=False)
     except _LOAD_ERRORS as error:

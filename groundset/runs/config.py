@@ -17,13 +17,18 @@ from pydantic import (
     model_validator,
 )
 
+from groundset.compiled import CHAMPION, NONE, SHIPPED
 from groundset.corpus import ChunkerName, CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.models.catalogue import CATALOGUE
 from groundset.options import option_name, reason_of, recipe_options, wrong_options
+from groundset.retrieval.stores import STORES
 from groundset.runs.schedule import WINDOW
 from programs.errors import InputError
 from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
+
+_NAMES_OR_PATHS = ("lm", "compiled", "embedder", "vector_store")
 
 
 class RunConfig(BaseModel):
@@ -93,10 +98,10 @@ class RunConfig(BaseModel):
 
     def anchored(self) -> "RunConfig":
         """Return the same with absolute paths, so that it holds in any working directory."""
-        lm = str(Path(self.lm).expanduser().absolute()) if self.lm.lower().endswith(".gguf") else self.lm
         documents = tuple(path.absolute() for path in self.documents)
+        paths = _paths_from(Path(), {name: getattr(self, name) for name in _NAMES_OR_PATHS})
         return self.model_copy(
-            update={"documents": documents, "chunks": self.chunks and self.chunks.absolute(), "lm": lm}
+            update={"documents": documents, "chunks": self.chunks and self.chunks.absolute(), **paths}
         )
 
     @property
@@ -161,8 +166,9 @@ def read_config_file(file: Path) -> dict[str, Any]:
     except ValueError as error:  # JSON, TOML and encoding errors are all of this kind
         kind = "JSON" if file.suffix.lower() == ".json" else "TOML"
         raise InputError(f"--config {file}: not {kind} ({error})") from error
-    if file.suffix.lower() == ".json" and isinstance(values, dict):
-        values = values.get("configuration", values)
+    is_record = file.suffix.lower() == ".json" and isinstance(values, dict) and "configuration" in values
+    if is_record:
+        values = values["configuration"]
     if not isinstance(values, dict):
         raise InputError(f"--config {file}: holds no options")
     options = {name.replace("-", "_"): value for name, value in values.items()}
@@ -170,7 +176,8 @@ def read_config_file(file: Path) -> dict[str, Any]:
     for name in (name.replace("_", "-") for name in options):
         if name not in known:
             raise InputError(f"--config {file}: there is no option {name}{_near(name, known)}")
-    return _anchored(options, file.parent)
+    # A record has absolute paths; those that older ones have otherwise were never relative to its folder.
+    return options if is_record else _anchored(options, file.parent)
 
 
 def _known() -> list[str]:
@@ -191,7 +198,28 @@ def _anchored(options: dict[str, Any], folder: Path) -> dict[str, Any]:
         options["documents"] = [folder / name for name in documents]
     if isinstance(options.get("chunks"), str):
         options["chunks"] = folder / options["chunks"]
-    lm = options.get("lm")
-    if isinstance(lm, str) and lm.lower().endswith(".gguf") and not lm.startswith("~"):
-        options["lm"] = str(folder / lm)
-    return options
+    return {**options, **_paths_from(folder, options)}
+
+
+def _paths_from(folder: Path, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return those options that hold a path where others hold a name, with an absolute one."""
+    found = {}
+    for name in _NAMES_OR_PATHS:
+        value = options.get(name)
+        if isinstance(value, str) and (path := _path_in(name, value, folder)).strip():
+            found[name] = f"{value.removesuffix(path)}{(folder / Path(path).expanduser()).absolute()}"
+    return found
+
+
+def _path_in(option: str, value: str, folder: Path) -> str:
+    """Return the path that the value of an option holds, nothing if it holds a name."""
+    if option == "vector_store":
+        kind, _, path = value.partition(":")
+        return path if kind in STORES and STORES[kind].takes_folder else ""
+    if option == "lm":
+        is_path = value.lower().endswith(".gguf")
+    elif option == "compiled":
+        is_path = value not in (SHIPPED, CHAMPION, NONE)
+    else:
+        is_path = value.startswith((".", "/", "~")) or (value not in CATALOGUE and (folder / value).is_dir())
+    return value if is_path else ""

@@ -15,6 +15,9 @@ _SQLITE = "sqlite:///"
 _FILES = ("sqlite", "file")
 VARIABLE = "MLFLOW_TRACKING_URI"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # a drive of Windows is one letter
+# As SQLAlchemy reads them: a password may hold a slash, a question mark or an @, and the query may hold another one.
+_USER = re.compile(r"(?<=://)[^:/\s]*(?::\S*)?@")
+_QUERY = re.compile(r"(://[^\s?]*)\?\S+")
 
 
 class Place(NamedTuple):
@@ -58,8 +61,8 @@ def user_folder() -> Path:
 
 
 def without_secrets(text: str) -> str:
-    """Return a text whose addresses do not tell users and passwords."""
-    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
+    """Return a text whose addresses do not tell users, passwords and queries."""
+    return _QUERY.sub(r"\1", _USER.sub("", text))
 
 
 def told(uri: str) -> str:
@@ -81,13 +84,14 @@ def store_host(uri: str) -> str | None:
     Raises:
         InputError: it is no address.
     """
+    shown = without_secrets(uri)
     try:
-        parts = urlsplit(uri)
+        parts = urlsplit(shown)
     except ValueError as error:
-        raise InputError(f"{VARIABLE} or --tracking: {without_secrets(uri)} is no address ({error}).") from error
+        raise InputError(f"{VARIABLE} or --tracking: {shown} is no address ({error}).") from error
     if parts.scheme.partition("+")[0] in _FILES and parts.netloc in ("", "localhost"):
         return None
-    return parts.netloc.rpartition("@")[2] or uri
+    return parts.netloc or shown
 
 
 def _at(uri: str) -> Place:

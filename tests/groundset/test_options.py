@@ -14,6 +14,9 @@ from programs.recipes import RECIPES
         ("no store (--no-track leaves it out)", "no store (track=False leaves it out)"),
         ("see `groundset compile --lm x`, or --critic head", "see `groundset compile --lm x`, or critic head"),
         ("DOCS 5: give a path", "docs 5: give a path"),
+        ("wrong: DOCS, not (DOCS)", "wrong: docs, not (docs)"),
+        ("no such file or folder: /tmp/DOCS/none", "no such file or folder: /tmp/DOCS/none"),
+        ("no such file: DOCS/a, my-DOCS, DOCS.md", "no such file: DOCS/a, my-DOCS, DOCS.md"),
         ("no such file: a--size.md -- or b", "no such file: a--size.md -- or b"),
     ],
 )  # fmt: skip

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from groundset.tracking.compiles import CompileStore
+from programs.errors import GroundsetError
 
 
 @pytest.fixture
@@ -51,6 +52,23 @@ def test_pages_and_files_of_a_store_are_served(tmp_path: Path, monkeypatch: pyte
             process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
     assert not listening(port)
+
+
+def test_a_password_is_not_in_the_command_that_every_user_can_read(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[list[str], dict[str, str]]] = []
+
+    def start(command: list[str], *, env: dict[str, str], **options: object) -> None:
+        started.append((command, env))
+        raise GroundsetError("enough")
+
+    uri = "postgresql://me:hunter2@127.0.0.1:1/x"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(signal, "signal", lambda *arguments: None)
+    ran = run("ui")
+    [(command, environment)] = started
+    assert "hunter2" not in " ".join(command) + ran.out + ran.err
+    assert environment["MLFLOW_BACKEND_STORE_URI"] == uri
 
 
 def test_a_port_in_use_is_named(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken: int) -> None:

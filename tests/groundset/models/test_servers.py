@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -124,6 +125,22 @@ def test_a_wrong_key_is_found_where_everybody_is_told_the_models(serve: Serve, m
     monkeypatch.setenv("GROUNDSET_API_KEY", "wrong")
     port = serve({MODELS: listed("tiny"), CHAT: NO_KEY}).server_port
     assert refusal(port) == "The model server at URL refuses the key in GROUNDSET_API_KEY."
+
+
+def test_a_line_end_after_a_key_is_left_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine\n")
+    server = serve({MODELS: listed("tiny"), CHAT: (200, COMPLETION)})
+    check(server.server_port)
+    assert server.seen == [(MODELS, "Bearer mine"), (CHAT, "Bearer mine")]
+
+
+@pytest.mark.parametrize("key", ["sk-SÉCRET", "sk-SEC\nRET"])
+def test_a_key_that_no_header_can_hold_is_refused_and_not_told(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("GROUNDSET_API_KEY", key)
+    with pytest.raises(UnreachableModelError) as caught:
+        check(free_port())
+    assert str(caught.value) == "The key in GROUNDSET_API_KEY holds characters that none has; set it anew."
+    assert "RET" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_the_key_of_another_server_is_not_sent(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
+from huggingface_hub import constants
 
 from groundset.retrieval import embedder as module
 from groundset.retrieval.embedder import Embedder, load_embedder
@@ -123,6 +124,21 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "hub_answers", lambda: False)
     with pytest.raises(ModelError, match=r"'all-minilm-l6' is neither .* did you mean all-minilm-l6-v2\?"):
         load_embedder("all-minilm-l6")
+
+
+@pytest.mark.parametrize(
+    ("offline", "why"),
+    [
+        (True, "the Hugging Face Hub was not asked; GROUNDSET_HUB=1 allows it"),
+        (False, "the Hub cannot be reached"),
+    ],
+)
+def test_why_the_hub_gave_no_embedder_is_told(monkeypatch, offline, why):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
+    monkeypatch.setattr(module.privacy, "took_the_hub_offline", lambda: True)
+    monkeypatch.setattr(module, "hub_answers", lambda: False)
+    with pytest.raises(ModelError, match=rf"is neither a folder nor in the Hugging Face cache, and {why}\."):
+        load_embedder("someone/some-embedder")
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):

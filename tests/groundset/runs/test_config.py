@@ -28,6 +28,58 @@ def test_a_former_record_is_a_configuration(tmp_path):
     assert former.lm == str(Path("own.gguf").absolute())
 
 
+PATHS = {"compiled": "states", "vector_store": "qdrant:vectors", "embedder": "./emb", "lm": "own.gguf"}
+NAMES = {"compiled": "champion", "vector_store": "qdrant", "embedder": "all-minilm-l6-v2", "lm": "openai/a@http://b"}
+
+
+def written(file: Path, options: dict[str, str]) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    lines = [f'{name.replace("_", "-")} = "{value}"\n' for name, value in options.items()]
+    file.write_text("".join(['documents = "texts"\n', *lines]))
+    return file
+
+
+def chosen(config: RunConfig) -> dict[str, str]:
+    return {name: getattr(config, name) for name in PATHS}
+
+
+def paths_in(folder: Path) -> dict[str, str]:
+    told = {"compiled": f"{folder}/states", "vector_store": f"qdrant:{folder}/vectors"}
+    return {**told, "embedder": f"{folder}/emb", "lm": f"{folder}/own.gguf"}
+
+
+def test_paths_in_a_file_are_those_beside_it(tmp_path, monkeypatch):
+    file = written(tmp_path / "project" / "run.toml", PATHS)
+    monkeypatch.chdir(tmp_path)
+    for named in (file, file.relative_to(tmp_path)):
+        assert chosen(make_config({}, named)) == paths_in(file.parent)
+
+
+def test_paths_of_the_command_are_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert chosen(make_config({"documents": DOCS, **PATHS}).anchored()) == paths_in(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    at_home = {"compiled": "~/states", "vector_store": "qdrant:~/vectors", "embedder": "~/emb", "lm": "~/own.gguf"}
+    assert chosen(make_config({"documents": DOCS, **at_home}).anchored()) == paths_in(tmp_path / "home")
+
+
+def test_names_are_no_paths_though_folders_are_called_so(tmp_path, monkeypatch):
+    for name in NAMES.values():
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert chosen(make_config({}, written(tmp_path / "run.toml", NAMES)).anchored()) == NAMES
+    (tmp_path / "mine" / "emb").mkdir(parents=True)
+    config = make_config({"documents": DOCS, "embedder": "mine/emb"})
+    assert config.anchored().embedder == str(tmp_path / "mine" / "emb")
+    assert make_config({"documents": DOCS, "embedder": "mine/other"}).anchored().embedder == "mine/other"
+
+
+def test_paths_that_an_older_record_left_relative_stay_so(tmp_path):
+    told = make_config({"documents": DOCS}).anchored().told()
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": {**told, **PATHS}}))
+    assert chosen(make_config({}, tmp_path / "run.json")) == PATHS
+
+
 def test_a_mix_may_be_a_table(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text('documents = "texts"\n[mix]\nsimple = 1\nreasoning = 0.5\n')

@@ -243,6 +243,8 @@ def test_a_store_on_this_machine_gets_the_samples_of_a_run(store: CompileStore, 
         ("http://127.0.0.1:5000", "127.0.0.1:5000"),
         ("https://me:secret@mlflow.example/x", "mlflow.example"),
         ("postgresql://me:secret@db/x", "db"),
+        ("postgresql://me:pa/ss@db.example/x", "db.example"),
+        ("mssql+pyodbc:///?odbc_connect=PWD%3Dhunter2", "mssql+pyodbc:///"),
         ("databricks", "databricks"),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from groundset.tracking.place import Place, told, tracking_place
+from groundset.tracking.place import Place, told, tracking_place, without_secrets
 from programs.errors import InputError
 
 
@@ -72,8 +72,21 @@ def test_a_folder_that_cannot_be_made_is_named(here: Path) -> None:
     [
         ("sqlite:////a/mlruns/mlflow.db", "/a/mlruns"),
         ("sqlite:////a/own.db", "sqlite:////a/own.db"),
+        ("sqlite:////a/me@work/own.db", "sqlite:////a/me@work/own.db"),
         ("https://me:secret@example.org/x", "https://example.org/x"),
+        ("https://token@example.org:5000/x", "https://example.org:5000/x"),
+        ("https://example.org/me@work", "https://example.org/me@work"),
+        ("http://me:p@ssword@host/", "http://host/"),
+        ("postgresql://me:pa/ss@db.example/x", "postgresql://db.example/x"),
+        ("postgresql://me:pa?ss=1@db.example/x", "postgresql://db.example/x"),
+        ("postgresql://db/x?user=me&password=hunt@er2", "postgresql://db/x"),
+        ("mssql+pyodbc:///?odbc_connect=PWD%3Dhunter2", "mssql+pyodbc:///"),
     ],
 )
 def test_a_store_is_told_without_secrets(uri: str, shown: str) -> None:
     assert told(uri) == shown
+
+
+def test_a_text_keeps_what_is_no_secret_of_its_addresses() -> None:
+    said = "Is http://me:secret@host:5000/x?key=secret up? me@example.org knows, see https://example.org/e."
+    assert without_secrets(said) == "Is http://host:5000/x up? me@example.org knows, see https://example.org/e."

@@ -108,7 +108,17 @@ def write_rows(target: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as a line of JSON."""
-    return json.dumps(row, ensure_ascii=False) + "\n"
+    return json_text(row) + "\n"
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """Return a value as JSON that UTF-8 can hold, whatever its texts are."""
+    return encodable(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def encodable(text: str) -> str:
+    """Return a text whose halves of characters are spelt as JSON spells them: names of files hold some for bytes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def is_leftover(name: str) -> bool:

@@ -251,7 +251,9 @@ class Run(Sequence[Sample]):
 
     def __repr__(self) -> str:
         """Return one line: the folder, how many samples, the status."""
-        return f"<Run {self.folder}: {len(self)} of {self.record['asked']} samples, {self.status}>"
+        from groundset.runs.progress import of_asked
+
+        return f"<Run {self.folder}: {of_asked(len(self), self.record['asked'])}, {self.status}>"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: that line, and the first samples."""

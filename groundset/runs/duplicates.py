@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,11 +65,6 @@ class Duplicates:
         self._vectors[count] = vector
         self._normal.setdefault(normalise(question), count)
         self._questions.append(question)
-
-    def add_all(self, known: Iterable[tuple[str, Vectors]]) -> None:
-        """Remember the questions that an earlier process accepted."""
-        for question, vector in known:
-            self.add(question, vector)
 
 
 def repetitions(questions: Sequence[str], vectors: Vectors) -> Iterator[tuple[int, int]]:

@@ -193,6 +193,7 @@ def _ending(store: RunStore) -> Ending | None:
 def _create_store(
     config: RunConfig, recipe: Recipe, out: Path, corpus: Corpus, compiled: Compiled, identity: Identity
 ) -> RunStore:
+    asked = asked_now(config, recipe)
     return RunStore.create(
         out,
         documents=corpus.documents,
@@ -201,8 +202,8 @@ def _create_store(
             "identity": identity,
             "digest": identity_digest(identity),
             "configuration": config.anchored().told(),
-            "asked": config.size,
-            "growth": growth_record([asked_now(config, recipe)]),
+            "asked": asked.size,
+            "growth": growth_record([asked]),
             "models": {
                 **{name: identity[name] for name in ("lm", "embedder", "parser")},
                 "critic": {"name": config.critic, "compiled": compiled.fitted},

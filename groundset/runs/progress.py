@@ -108,8 +108,7 @@ class Progress:
 
     def going_on(self, folder: Path, accepted: int, asked: int | None, attempts: int) -> None:
         """Say that a run goes on, and what it has; ``asked`` is None where the chunks will say."""
-        have = f"{accepted} samples" if asked is None else f"{accepted} of {asked} samples"
-        self.note(f"Going on with {folder}: {have}, {attempts} attempts are there.")
+        self.note(f"Going on with {folder}: {of_asked(accepted, asked)}, {attempts} attempts are there.")
 
     def finished(self, folder: Path, accepted: int, asked: int) -> None:
         """Say that a run has ended before."""
@@ -235,6 +234,11 @@ class Progress:
 def counted(count: int, noun: str) -> str:
     """Return a number of things in words."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def of_asked(accepted: int, asked: int | None) -> str:
+    """Return in words how many samples there are of those that were asked for; of no number, just how many."""
+    return f"{accepted} samples" if asked is None else f"{accepted} of {asked} samples"
 
 
 def roughly(seconds: float) -> str:

@@ -1,6 +1,5 @@
 """The files of a run folder, derived from its database: they can be written again at any time."""
 
-import json
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset import __version__
-from groundset.files import remove_leftovers, write_rows, write_text
+from groundset.files import json_text, remove_leftovers, write_rows, write_text
 from groundset.runs.schedule import WINDOW
 from groundset.runs.store import RunStore
 from programs.errors import DamagedRunError, InputError, RunError
@@ -59,7 +58,7 @@ def write_record(store: RunStore, status: str, reason: str | None = None) -> Non
     Raises:
         RunError: it cannot be written.
     """
-    text = json.dumps(run_record(store, status, reason), ensure_ascii=False, indent=2)
+    text = json_text(run_record(store, status, reason), indent=2)
     with _ending_the_run():
         write_text(run_files(store.folder).record, text + "\n")
 

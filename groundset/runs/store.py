@@ -22,7 +22,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from groundset.files import remove_leftovers, whole_file
+from groundset.files import json_text, remove_leftovers, whole_file
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, database_path, make_folder
 from groundset.runs.pieces import PieceTable
@@ -213,9 +213,7 @@ class RunStore:
 
     def set_meta(self, name: str, value: Any) -> None:
         """Store a JSON value under a name."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value, ensure_ascii=False))
-        )
+        self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json_text(value)))
 
     def replan(self, meta: Mapping[str, Any]) -> None:
         """Store values, and forget the attempts that are not decided: from here on another plan holds."""

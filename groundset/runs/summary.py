@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from groundset.runs.lineage import Lineage
-from groundset.runs.progress import counted, duration
+from groundset.runs.progress import counted, duration, of_asked
 from groundset.runs.promise import is_of_runs, promise_of
 from groundset.runs.record import RunFiles
 from groundset.runs.store import RunStore
@@ -69,7 +69,7 @@ def shortage(store: RunStore) -> str:
 def _kept(store: RunStore) -> str:
     documents, chunks = store.corpus_size()
     return (
-        f"Kept {store.results.count()} of {store.meta('asked')} samples{_evolutions(store)} "
+        f"Kept {of_asked(store.results.count(), store.meta('asked'))}{_evolutions(store)} "
         f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
     )
 

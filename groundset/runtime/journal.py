@@ -3,11 +3,14 @@
 import dataclasses
 import hashlib
 import json
+import re
 import threading
 import time
 from typing import Any, Protocol
 
 from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class CallJournal(Protocol):
@@ -102,7 +105,7 @@ class JournaledEngine:
         usage = response.usage
         record = {
             "response": {
-                "text": response.message.text or "",
+                "text": _whole(response.message.text or ""),
                 "finish_reason": response.finish_reason,
                 "logprobs": _logprobs_to_json(response),
             },
@@ -117,14 +120,21 @@ class JournaledEngine:
             self._usage["seconds"] += seconds
             for key in ("prompt_tokens", "evaluated_tokens", "completion_tokens"):
                 self._usage[key] += record[key]
-        return response
+        return _response_from(record, request.model)
+
+
+def _whole(text: str) -> str:
+    """Return a text without halves of characters, which cannot be stored."""
+    # Not by a question mark, which is what `encode` puts there: it would make a question of a sentence.
+    return _HALF.sub("\ufffd", text)
 
 
 def _logprobs_to_json(response: Response) -> list[Any] | None:
     if response.logprobs is None:
         return None
     return [
-        [token.token, token.logprob, [[top.token, top.logprob] for top in token.top]] for token in response.logprobs
+        [_whole(token.token), token.logprob, [[_whole(top.token), top.logprob] for top in token.top]]
+        for token in response.logprobs
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from groundset.files import encodable
 from groundset.runs.promise import Promise, promise_of
 from groundset.runs.record import run_files, write_record
 from groundset.runs.store import RunStore
@@ -121,11 +122,12 @@ def log_generation(record: Path, store: TrackingStore, promise: Promise | None =
             "expected_good_high": promise.high,
             "expected_good_said_of": float(promise.said_of),
         }
-    return store.log_run(record.parent.name, _key(record, told), parameters, metrics, record.parent / "samples.jsonl")
+    name = encodable(record.parent.name)
+    return store.log_run(name, _key(record, told), parameters, metrics, record.parent / "samples.jsonl")
 
 
 def _key(record: Path, told: Mapping[str, Any]) -> str:
-    return f"{record.parent.absolute()}/{told['identity']}/{json.dumps(told.get('growth'))}"
+    return f"{encodable(str(record.parent.absolute()))}/{told['identity']}/{json.dumps(told.get('growth'))}"
 
 
 def _version(key: str, *, texts: bool) -> str:

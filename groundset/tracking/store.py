@@ -13,6 +13,7 @@ from pathlib import Path, PureWindowsPath
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
+from groundset.files import encodable
 from groundset.tracking.place import store_host, tracking_place, without_secrets
 from programs.critics.states import folder_of, parse_state
 from programs.errors import TrackingError
@@ -121,7 +122,8 @@ class TrackingStore:
         from mlflow.entities import DatasetInput, InputTag
         from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT
 
-        rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").splitlines()]
+        # Texts hold line ends that are no ends of rows, such as U+2028.
+        rows = [json.loads(line) for line in samples.read_text(encoding="utf-8").split("\n") if line]
         columns = ("id", "question", "answer", "evolution", "language", "probability")
         table = pd.DataFrame([{column: row[column] for column in columns} for row in rows], columns=columns)
         if len(table):
@@ -145,7 +147,7 @@ class TrackingStore:
             told = {
                 name: _PATH.sub(lambda path: PureWindowsPath(path.group()).name, value) for name, value in told.items()
             }
-        return {name: value[:LONGEST] for name, value in told.items()}
+        return {name: encodable(value)[:LONGEST] for name, value in told.items()}
 
     def champion_files(self, folder: Path) -> list[Path]:
         """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them.

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import sqlite3
 from pathlib import Path
 from typing import NamedTuple
@@ -122,6 +123,33 @@ def test_the_record_of_a_run_makes_it_again(run, docs, tmp_path, monkeypatch):
     assert (tmp_path / "one" / "samples.jsonl").read_text() == (tmp_path / "two" / "samples.jsonl").read_text()
     # The same record is also the way to go on with a run that was stopped.
     assert run("--config", tmp_path / "one" / "run.json", "--out", tmp_path / "one").status == 0
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """A folder whose name is no UTF-8."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    return folder
+
+
+def test_folders_whose_names_are_no_utf8_work(run, odd):
+    docs = write_documents(odd / "docs")
+    ran = run(docs, "--out", odd / "run", *SMALL)
+    assert ran.status == 0, ran.err
+    assert "\nTracked as " in ran.out
+    assert json.loads((odd / "run" / "run.json").read_text())["configuration"]["documents"] == [str(docs)]
+    again = run("--config", odd / "run" / "run.json", "--out", odd / "run")
+    assert (again.status, again.out) == (0, ran.out)
+
+
+def test_own_chunks_in_a_folder_whose_name_is_no_utf8_work(run, odd, tmp_path):
+    rows = ({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."} for n in range(9))
+    (odd / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/run\xe9"))
+    ran = run("--chunks", odd / "mine.jsonl", "--out", out, "--size", 3)
+    assert ran.status == 0, ran.err
+    assert "\nTracked as " in ran.out
 
 
 def test_own_chunks_are_taken_as_they_are(run, tmp_path):

@@ -4,6 +4,7 @@ import io
 import json
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from scripted_run import (
     write_documents,
 )
 
+from groundset import open_run
 from groundset.runs import progress as progress_module
 from groundset.runs.config import make_config
 from groundset.runs.generation import run_generation
@@ -85,6 +87,25 @@ def test_growing_tells_what_is_there_of_what_is_asked_now(docs: Path, tmp_path: 
     progress, stream = telling()
     generate(docs, out, size=6, progress=progress)
     assert stream.getvalue().startswith(f"Going on with {out}: 3 of 6 samples, {attempts} attempts are there.\n")
+
+
+@pytest.mark.parametrize(("size", "kept"), [(20, "0 of 20 samples"), (None, "0 samples")])
+def test_a_run_that_stops_early_tells_what_its_recipe_asks_for(
+    docs: Path, tmp_path: Path, size: int | None, kept: str
+) -> None:
+    """Where a recipe has no size, the chunks say how many, once they are read."""
+
+    class Stopping(Encoder):
+        def encode_corpus(self, *arguments: Any, **options: Any) -> Any:
+            raise KeyboardInterrupt
+
+    config = make_config({"documents": (docs,), "chunk_size": 300, "min_length": 50, "parser": "none"})
+    openers = Openers(lm_opener(ScriptedEngine()), Stopping, lambda spec, **parts: CRITICS)
+    out = tmp_path / "run"
+    result = run_generation(config, out, openers=openers, recipe=replace(scripted_recipe(), size=size))
+    assert result.ending == "interrupted"
+    assert result.summary[0] == f"Kept {kept} from 0 attempts on 20 chunks of 5 documents."
+    assert repr(open_run(out)) == f"<Run {out}: {kept}, interrupted>"
 
 
 @pytest.mark.parametrize(("size", "more"), [(8, "; a larger --size adds to it"), (500, "")])

@@ -1,10 +1,12 @@
 """The journal pays for each call once."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from dspy.lm15 import Config, Message, Request, Response, ServerError, TokenLogprob, TopLogprob, Usage
 
+from groundset.runs.store import RunStore
 from groundset.runtime.journal import JournaledEngine, MemoryJournal, digest_of, evaluated_tokens
 
 
@@ -42,6 +44,25 @@ def test_a_finished_call_is_answered_from_the_journal_even_by_a_new_engine() -> 
     assert second.usage == dataclasses.replace(first.usage)
     assert again.usage()["calls"] == 0
     assert again.usage()["replayed"] == 1
+
+
+class HalvingEngine(CountingEngine):
+    """Writes halves of characters, as servers do that cut an emoji in two."""
+
+    def complete(self, request: Request) -> Response:
+        logprobs = (TokenLogprob(token="\ud83d", logprob=-0.5, top=(TopLogprob(token="\ude00", logprob=-1.0),)),)
+        message = Message.assistant("The ferry \ud83d")
+        return dataclasses.replace(super().complete(request), message=message, logprobs=logprobs)
+
+
+def test_half_a_character_is_stored_as_an_unknown_one_and_the_first_answer_is_the_stored_one(tmp_path: Path) -> None:
+    with RunStore.create(tmp_path / "run", meta={}, documents=[], chunks=[]) as store:
+        engine = JournaledEngine(HalvingEngine(), store.calls)
+        first, second = engine.complete(ask()), engine.complete(ask())
+    assert engine.usage()["replayed"] == 1
+    assert first == second
+    assert first.message.text == "The ferry \ufffd"
+    assert first.logprobs == (TokenLogprob("\ufffd", -0.5, top=(TopLogprob("\ufffd", -1.0),)),)
 
 
 def test_counters_hold_evaluated_prompt_tokens() -> None:

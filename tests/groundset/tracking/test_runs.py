@@ -1,5 +1,6 @@
 """What a tracking store gets of a run after it was logged."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,19 @@ def test_a_report_is_kept_with_its_run_and_a_later_one_takes_its_place(tracked: 
     assert kept(tracked) == ["report.html", "samples.jsonl"]
     [file] = place.rglob("report.html")
     assert file.read_text(encoding="utf-8") == PAGE
+
+
+def test_samples_that_hold_line_ends_of_other_kinds_are_logged(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    folder = reported_run.make_run(tmp_path / "run", evils=("one\u2028two\u2029three\x85four",), digest="ends")
+    with RunStore.open(folder) as store:
+        write_files(store, "complete")
+    told = track(folder / "run.json", TrackingStore.open(str(place)))
+    [logged] = mlflow.MlflowClient(told.uri).get_run(told.run_id).inputs.dataset_inputs
+    assert json.loads(logged.dataset.profile)["num_rows"] == 6
+    assert kept(folder) == ["samples.jsonl"]
 
 
 @pytest.mark.parametrize("broken", ["{", "[1]", "{}"])

@@ -124,7 +124,7 @@ def _leads_out(path: Path, root: Path) -> bool:
 
 
 def _below(path: Path, root: Path) -> str:
-    return _portable(path.relative_to(root).as_posix())
+    return portable(path.relative_to(root).as_posix())
 
 
 def _name(found: Iterable[tuple[Path, Path]]) -> list[FoundFile]:
@@ -136,7 +136,7 @@ def _name(found: Iterable[tuple[Path, Path]]) -> list[FoundFile]:
     ]
     depths = [len(relative) for _, relative, _ in rows]
     while True:
-        names = [_portable("/".join(full[-depth:])) for (_, _, full), depth in zip(rows, depths, strict=True)]
+        names = [portable("/".join(full[-depth:])) for (_, _, full), depth in zip(rows, depths, strict=True)]
         counts = Counter(names)
         clashing = [i for i, name in enumerate(names) if counts[name] > 1 and depths[i] < len(rows[i][2]) - 1]
         if not clashing:
@@ -145,6 +145,6 @@ def _name(found: Iterable[tuple[Path, Path]]) -> list[FoundFile]:
             depths[index] += 1
 
 
-def _portable(path: str) -> str:
+def portable(path: str) -> str:
     """Spell a path the same on every system: composed letters, and no bytes that are not characters."""
     return unicodedata.normalize("NFC", path.encode("utf-8", "replace").decode())

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.corpus.documents import document_id
+from groundset.corpus.files import portable
 from groundset.corpus.text import name_title
 from groundset.rows import jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
 from programs.errors import InputError
@@ -93,7 +94,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
 def _document(rows: list[_Row], file: Path, modified: datetime) -> tuple[Document, list[Chunk]]:
     """Lay the chunks of one source one after the other, so that their offsets hold here as everywhere."""
     first = rows[0]
-    path = first.path or file.name
+    path = first.path or portable(file.name)
     title = first.title or (name_title(first.path) if first.path else "")
     text = _SEPARATOR.join(row.text for row in rows)
     doc_id = first.source or (document_id(first.path, text) if first.path else first.chunk_id)

@@ -143,11 +143,12 @@ def test_folders_whose_names_are_no_utf8_work(run, odd):
     assert (again.status, again.out) == (0, ran.out)
 
 
-def test_own_chunks_in_a_folder_whose_name_is_no_utf8_work(run, odd, tmp_path):
+def test_own_chunks_whose_folder_and_file_have_names_that_are_no_utf8_work(run, odd, tmp_path):
     rows = ({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."} for n in range(9))
-    (odd / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    mine = odd / os.fsdecode(b"mine\xe9.jsonl")
+    mine.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/run\xe9"))
-    ran = run("--chunks", odd / "mine.jsonl", "--out", out, "--size", 3)
+    ran = run("--chunks", mine, "--out", out, "--size", 3)
     assert ran.status == 0, ran.err
     assert "\nTracked as " in ran.out
 

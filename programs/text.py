@@ -27,6 +27,7 @@ def has_words(text: str, phrase: str) -> bool:
     return _bare(phrase) in _bare(text)
 
 
+@lru_cache(_KEPT_TEXTS)
 def _bare(text: str) -> str:
     return _POSSESSIVE.sub("", f" {_words(text)} ")
 

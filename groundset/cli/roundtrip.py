@@ -68,9 +68,9 @@ def roundtrip(
     from groundset.runs.store import RunStore
 
     sizes = _sizes(chunk_size)
-    if out is not None and out.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"--out {out}: the name must end with {' or '.join(_SUFFIXES)}")
     if out is not None:
+        if out.suffix.lower() not in _SUFFIXES:
+            raise InputError(f"--out {out}: the name must end with {' or '.join(_SUFFIXES)}")
         check_inputs(run_files(run), out)
     check_store(vector_store)
     with RunStore.read(run) as store, whole_text(out) if out else nullcontext() as stream:

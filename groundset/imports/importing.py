@@ -83,8 +83,7 @@ def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tupl
         found = row.read(files)
     except OSError as error:
         raise InputError(f"cannot read {error.filename or named(files)}: {error.strerror or error}") from error
-    read = [file for file, _ in found.files]
-    if unread := next((path for path in files if not any(path in (file, *file.parents) for file in read)), None):
+    if unread := next((path for path in files if not _below(path, found.files)), None):
         raise InputError(f"{unread}: not a file of a set in the format {row.name}; leave it out")
     _check(found, unanswered=unanswered)
     return replace(found, pieces=()), lay_out(found.pieces, found.corpus.name)
@@ -103,9 +102,14 @@ def _format(files: Sequence[Path], name: str | None) -> ImportFormat:
     raise InputError(f"{named(files)}: cannot tell which format this is; name one of {', '.join(IMPORTS)} by --format")
 
 
+def _below(path: Path, files: Sequence[tuple[Path, int]]) -> list[tuple[Path, int]]:
+    """Return those of the files that were read which a path names, or which lie in it."""
+    return [(file, count) for file, count in files if path in (file, *file.parents)]
+
+
 def _parent(path: Path, files: Sequence[tuple[Path, int]]) -> Parent:
     """Return what is noted of a file, or of the files in a folder, that was named."""
-    own = [(file, count) for file, count in files if path in (file, *file.parents)]
+    own = _below(path, files)
     hashes = [file_sha256(file) for file, _ in own]
     identity = hashes[0] if path.is_file() else hashlib.sha256("".join(hashes).encode()).hexdigest()
     return Parent(name=path.resolve().name, identity=identity, samples=sum(count for _, count in own))

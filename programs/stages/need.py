@@ -29,7 +29,7 @@ class Need(dspy.Module):
         self.judging = judging
 
     def forward(self, trail: Trail, judged: Judged, names: Sequence[str]) -> bool:
-        """Say whether every chunk is needed, where all but the last describe one of the names each."""
+        """Say whether every chunk is needed; each of the names is what one of the chunks describes."""
         if said := next((name for name in names if has_words(judged.question, name)), None):
             named = f"it names {said}, which a chunk describes"
             trail.say("needed", judged.number, {"question": judged.question}, good=False, reason=named)

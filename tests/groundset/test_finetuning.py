@@ -1,5 +1,6 @@
 """Training weights, through the smallest real model: few rows, few layers, a high rate."""
 
+import copy
 import json
 import random
 import shutil
@@ -93,6 +94,18 @@ def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory)
     return [report for report, _ in made], out, ear
 
 
+@pytest.fixture(scope="module")
+def loaded(smollm2: Path) -> Trainer:
+    """Read the weights once: that takes longer than all training here."""
+    return Trainer(smollm2, OPTIONS)
+
+
+@pytest.fixture
+def fresh(loaded: Trainer) -> Callable[[], Trainer]:
+    """Return what makes a trainer that has learned nothing yet."""
+    return lambda: copy.deepcopy(loaded)
+
+
 def users(sha256: str | None = None) -> Users:
     spec = parse_spec(MODEL)
     assert isinstance(spec, LocalSpec)
@@ -123,11 +136,11 @@ def test_what_was_trained_is_written_measured_and_tracked(
     assert (entry.run_id, entry.optimizer, entry.step) == (run, "finetune", "pair")
 
 
-def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], smollm2: Path) -> None:
+def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], fresh: Callable[[], Trainer]) -> None:
     _, out, _ = trained
     states = load_compiled(str(out), users())
     [name] = set(states.adapters.values())
-    trainer = Trainer(smollm2, OPTIONS)
+    trainer = fresh()
     trainer.load(out / MODEL / "pair-answer-sound.training")
     turns = [Turn([{"role": "system", "content": "Ask."}, {"role": "user", "content": text}], "Who?") for text in
              ("Fact: The ferry sank in 1931.", "Fact: Ada Bell built the mill.", "Answer: a red lamp")]  # fmt: skip
@@ -156,7 +169,7 @@ def largest_gap(said: dict[str, float], trainer: Trainer, turn: Turn) -> float:
     return max(abs(said[token] - computed[ids[0]].item()) for token, ids in tokens.items() if len(ids) == 1)
 
 
-def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Path) -> None:
+def test_training_that_was_ended_goes_on(fresh: Callable[[], Trainer], tmp_path: Path) -> None:
     turns = [Turn([{"role": "user", "content": f"Number {number}"}], "One?") for number in range(6)]
     seen: list[TrainingStep] = []
 
@@ -164,9 +177,9 @@ def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Pa
         seen.clear()
         return trainer.train(rows, [], tmp_path, seen.append, stopped)
 
-    assert not train(Trainer(smollm2, OPTIONS), lambda: len(seen) == 1)
+    assert not train(fresh(), lambda: len(seen) == 1)
     assert [each.step for each in seen] == [1, 2]
-    again = Trainer(smollm2, OPTIONS)
+    again = fresh()
     assert train(again, lambda: False)
     assert [each.step for each in seen] == [3, 4, 5, 6]
     assert [each.step for each in again.curve] == [1, 2, 3, 4, 5, 6]
@@ -179,14 +192,14 @@ def test_training_that_was_ended_goes_on(data: Path, smollm2: Path, tmp_path: Pa
 
 
 def test_rows_that_go_through_in_parts_teach_the_same(
-    smollm2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Callable[[], Trainer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = [Turn([{"role": "user", "content": "One. " * 9 * number}], "Two? " * (5 - number)) for number in (1, 2, 4)]
-    options = OPTIONS.model_copy(update={"epochs": 1, "batch": 3})
     learned: list[tuple[float, Any]] = []
     for at_once in (10_000, 70):
         monkeypatch.setattr(training, "_AT_ONCE", at_once)
-        trainer = Trainer(smollm2, options)
+        trainer = fresh()
+        trainer.options = OPTIONS.model_copy(update={"epochs": 1, "batch": 3})
         seen: list[TrainingStep] = []
         passes: list[int] = []
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from optimizers.measures import (
     Interval,
@@ -30,6 +31,15 @@ def test_area_under_roc_counts_ordered_pairs() -> None:
 
 def test_average_precision_is_the_mean_over_recall_steps() -> None:
     assert average_precision(GOOD, SCORES) == pytest.approx((1 + 1 + 3 / 4) / 3)
+
+
+def test_both_are_those_of_scikit_learn_ties_or_not() -> None:
+    random = np.random.default_rng(0)
+    for rows in (3, 20, 300):
+        for scores in (random.random(rows), random.integers(0, 4, rows) / 4):
+            good = np.append(random.random(rows - 2) < 0.3, [True, False])
+            assert area_under_roc(good, scores) == pytest.approx(roc_auc_score(good, scores))
+            assert average_precision(good, scores) == pytest.approx(average_precision_score(good, scores))
 
 
 def test_precision_at_recall_takes_the_best_threshold_that_reaches_it() -> None:

@@ -169,6 +169,7 @@ def test_a_compile_is_tracked_and_its_champion_is_what_runs_use(
     assert list(load_compiled("champion", Users("lm", None, "tiny", WEIGHTS)).states) == ["answer"]
 
 
+@pytest.mark.usefixtures("few_chunks")
 def test_what_a_strategy_lacks_is_said_before_any_call(compiler: Open, tmp_path: Path) -> None:
     engine = CountingEngine()
     with compiler(engine) as opened:
@@ -196,6 +197,7 @@ def test_a_model_that_fails_ends_the_compile_and_what_was_paid_for_is_kept(compi
 
 
 @pytest.mark.model
+@pytest.mark.usefixtures("few_chunks")
 def test_a_real_model_is_compiled_for(tmp_path: Path) -> None:
     opened = Compiler("smollm2-135m", embedder="all-minilm-l6-v2", journal=tmp_path / "calls.sqlite")
     with opened as real:

@@ -143,6 +143,7 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
     ]
 
 
+@pytest.mark.usefixtures("few_chunks")
 def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatch):
     scripted(TimidEngine())
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
@@ -150,6 +151,7 @@ def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("few_chunks")
 @pytest.mark.parametrize(
     ("options", "message"),
     [

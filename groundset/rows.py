@@ -57,7 +57,8 @@ def parquet_rows(file: Path) -> Iterator[Row]:
 
     number = 0
     try:
-        with parquet.ParquetFile(file) as opened:
+        # Arrow itself opens no path that is not UTF-8.
+        with file.open("rb") as stream, parquet.ParquetFile(stream) as opened:
             for batch in opened.iter_batches(batch_size=_ROWS_AT_ONCE):
                 for fields in batch.to_pylist():
                     number += 1

@@ -23,8 +23,10 @@ def write_autorag(content: EvaluationSet, folder: Path) -> None:
     import pyarrow.parquet as pq
 
     modified = {document.doc_id: _utc(document.last_modified or content.made_at) for document in content.documents}
-    pq.write_table(corpus_table(content.chunks, modified), folder / CORPUS_FILE)
-    pq.write_table(qa_table(content.samples), folder / QA_FILE)
+    tables = {CORPUS_FILE: corpus_table(content.chunks, modified), QA_FILE: qa_table(content.samples)}
+    for name, table in tables.items():
+        with (folder / name).open("wb") as file:  # Arrow itself opens no path that is not UTF-8
+            pq.write_table(table, file)
 
 
 def qa_table(samples: Sequence[Sample]) -> Any:

@@ -78,7 +78,8 @@ def _write(file: Path, schema: Any, rows: Iterator[dict[str, Any]]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetWriter(file, schema) as writer:
+    # Arrow itself opens no path that is not UTF-8.
+    with file.open("wb") as opened, pq.ParquetWriter(opened, schema) as writer:
         for group in _groups(rows):
             writer.write_batch(pa.RecordBatch.from_pylist(group, schema=schema))
 

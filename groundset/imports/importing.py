@@ -9,6 +9,7 @@ from typing import Any
 
 from groundset.compiled import Compiled, Users, load_compiled
 from groundset.corpus import Counts
+from groundset.files import encodable
 from groundset.imports import IMPORTS
 from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.documents import LaidOut, lay_out
@@ -112,7 +113,7 @@ def _parent(path: Path, files: Sequence[tuple[Path, int]]) -> Parent:
     own = _below(path, files)
     hashes = [file_sha256(file) for file, _ in own]
     identity = hashes[0] if path.is_file() else hashlib.sha256("".join(hashes).encode()).hexdigest()
-    return Parent(name=path.resolve().name, identity=identity, samples=sum(count for _, count in own))
+    return Parent(name=encodable(path.resolve().name), identity=identity, samples=sum(count for _, count in own))
 
 
 def _check(found: ForeignSet, *, unanswered: bool) -> None:

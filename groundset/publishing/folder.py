@@ -30,7 +30,8 @@ def write_tables(publication: Publication, folder: Path) -> None:
     tables[data_file(CORPUS, CORPUS)] = corpus_table(content.chunks)
     for path, table in tables.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, folder / path, row_group_size=_ROWS)
+        with (folder / path).open("wb") as file:  # Arrow itself opens no path that is not UTF-8
+            pq.write_table(table, file, row_group_size=_ROWS)
     _write(folder / PROVENANCE, json.dumps(publication.record, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from groundset import __version__
+from groundset.files import encodable
 from groundset.folders import whole_folder
 from groundset.runs.folder import check_free, database_path
 from groundset.runs.identity import ModelName
@@ -97,7 +98,7 @@ def read_content(folder: Path) -> RunContent:
             raise InputError(f"the run in {folder} holds no samples")
         lineage = store.meta("lineage")
         parent = Parent(
-            name=folder.resolve().name,
+            name=encodable(folder.resolve().name),
             identity=store.meta("digest"),
             samples=len(samples),
             lineage=None if lineage is None else Lineage.model_validate(lineage),

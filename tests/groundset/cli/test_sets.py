@@ -1,6 +1,7 @@
 """The commands that make a run of a run, as they are typed."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -175,3 +176,20 @@ def test_the_old_run_is_not_touched(run: Run, folder: Path) -> None:
         run(command, "run", *options, "--out", command)
     assert dump() == before
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".sqlite"} == files
+
+
+@pytest.mark.parametrize("command", ["sample", "split", "drop", "relabel", "merge", "export", "push", "report"])
+def test_a_run_whose_folder_has_a_name_that_is_no_utf8_is_a_run(run: Run, folder: Path, command: str) -> None:
+    odd, out, page = (folder.parent / os.fsdecode(name) for name in (b"caf\xe9", b"out\xe9", b"out\xe9.html"))
+    folder.rename(odd)
+    write_run(folder.parent / "other", content(), content().made_by("import"))
+    options = {
+        "merge": (odd, "other", "--out", out),
+        "export": (odd, "--format", "autorag", "--out", out),
+        "push": (odd, "--repo", "me/set", "--licence", "apache-2.0", "--dry-run", out),
+        "report": (odd, "--out", page),
+    }
+    given = options[command] if command in options else (odd, *COMMANDS[command], "--out", out)
+    ran = run(command, *given)
+    assert ran.status == 0, ran.err
+    assert out.exists() or page.exists()

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from io import BufferedWriter
 from pathlib import Path
 
 import pandas as pd
@@ -64,10 +65,10 @@ def test_a_failure_leaves_the_earlier_export_untouched(content, tmp_path, monkey
 
     real = pq.write_table
 
-    def full_disk(table: object, path: Path) -> None:
-        if path.name == "qa.parquet":
+    def full_disk(table: object, file: BufferedWriter) -> None:
+        if Path(file.name).name == "qa.parquet":
             raise OSError(28, "No space left on device")
-        real(table, path)
+        real(table, file)
 
     monkeypatch.setattr(pq, "write_table", full_disk)
     with pytest.raises(InputError, match="No space left on device"):

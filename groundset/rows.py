@@ -67,6 +67,8 @@ def parquet_rows(file: Path) -> Iterator[Row]:
         raise InputError(f"{file} is not a parquet file ({str(error).splitlines()[0]})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: its texts are not UTF-8") from error
+    except (OverflowError, ValueError) as error:  # of a time after the year 9999
+        raise InputError(f"{file}, after row {number}: {error}") from error
     except OSError as error:
         if error.errno is None:  # pyarrow's word for bytes that it cannot make anything of
             raise InputError(f"{file} is damaged ({str(error).splitlines()[0]})") from error

@@ -2,7 +2,8 @@
 
 A row has ``contents`` and ``doc_id``, as in AutoRAG's corpus, where ``doc_id`` names the chunk; or ``text``,
 ``chunk_id`` and ``doc_id``, as ``groundset chunk`` writes them. Optional: ``path``, ``title``, ``headings``,
-``metadata`` and ``start_end_idx`` (or ``start`` and ``end``), which is kept in the metadata.
+``metadata`` and ``start_end_idx`` (or ``start`` and ``end``), which is kept in the metadata. The metadata of AutoRAG's
+rows may name the document, by ``document_id`` and ``title``.
 """
 
 from collections.abc import Mapping
@@ -73,6 +74,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     own_id = fields.get("chunk_id") is not None
     chunk_id = required(where, fields, "chunk_id" if own_id else "doc_id")
     metadata = metadata_of(where, fields)
+    said = {} if own_id else metadata  # where our AutoRAG files name the document of a chunk
     headings = fields.get("headings")
     if headings is not None and not (isinstance(headings, list) and all(isinstance(h, str) for h in headings)):
         raise InputError(f"{where}, column headings: must be a list of texts")
@@ -82,9 +84,9 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     return _Row(
         where=where,
         chunk_id=chunk_id,
-        source=optional(where, fields, "doc_id") if own_id else None,
+        source=optional(where, fields, "doc_id") if own_id else optional(where, said, "document_id"),
         path=optional(where, fields, "path"),
-        title=optional(where, fields, "title"),
+        title=optional(where, fields, "title") or optional(where, said, "title"),
         headings=tuple(headings or ()),
         text=text,
         metadata=metadata,

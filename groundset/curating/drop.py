@@ -7,7 +7,7 @@ from groundset.curating.where import matching
 from groundset.runs.derived import RunContent, read_content, reject_of, write_run
 from groundset.runs.folder import check_free
 from groundset.runs.progress import counted
-from groundset.runs.reviews import readings, standing
+from groundset.runs.reviews import mended, readings, standing
 from programs.errors import InputError
 from programs.types import Sample
 
@@ -49,5 +49,7 @@ def list_drops(run: Path, where: str) -> tuple[list[Sample], int]:
 
 
 def _going(content: RunContent, where: str) -> set[int]:
-    verdicts = {item: reading.verdict for item, reading in readings(standing(content.reviews)).items()}
-    return set(matching(where, content.samples, verdicts))
+    """Return the places of the samples that a condition holds for, as readers left them: so they are exported."""
+    found = readings(standing(content.reviews))
+    samples = [mended(sample, found.get(sample.id)) for sample in content.samples]
+    return set(matching(where, samples, {item: reading.verdict for item, reading in found.items()}))

@@ -42,8 +42,9 @@ def with_known_ids(before: Texts, now: Texts) -> Texts:
 
 
 def _renamed(chunk: Chunk, doc_id: str) -> Chunk:
-    name = doc_id + chunk.chunk_id.removeprefix(chunk.doc_id)
-    return chunk.model_copy(update={"doc_id": doc_id, "chunk_id": name}) if doc_id != chunk.doc_id else chunk
+    own = f"{chunk.doc_id}-"  # what we call chunks begins so
+    name = f"{doc_id}-{chunk.chunk_id.removeprefix(own)}" if chunk.chunk_id.startswith(own) else chunk.chunk_id
+    return chunk.model_copy(update={"doc_id": doc_id, "chunk_id": name})
 
 
 class Remap:
@@ -51,13 +52,15 @@ class Remap:
 
     A chunk stands for another that has the same text, of the same document if there is one. Else it must be of the same
     document, and hold the sentence that was asked about, or all of the other's text where no sentence of it was noted.
-    A document is the same if it has the same text, whatever it is called, or else the same path.
+    A document is the same if it has the same text, whatever it is called, or else the same path, unless the text there
+    now is that of another one of before.
     """
 
     def __init__(self, before: Texts, now: Texts) -> None:
         """Compare texts of before with those of now."""
         by_text = {document.text: document for document in now.documents}
-        by_path = {document.path: document for document in now.documents}
+        known = {document.text for document in before.documents}
+        by_path = {document.path: document for document in now.documents if document.text not in known}
         self._before = {chunk.chunk_id: chunk for chunk in before.chunks}
         self._same = {
             document.doc_id: by_text.get(document.text) or by_path.get(document.path) for document in before.documents

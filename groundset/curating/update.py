@@ -175,6 +175,8 @@ def _documents(before: Texts, now: Texts) -> dict[str, int]:
         else ("changed" if document.path in paths else "new")
         for document in now.documents
     )
-    here = {document.text for document in now.documents} | {document.path for document in now.documents}
-    gone = sum(document.text not in here and document.path not in here for document in before.documents)
+    # A path that another known document has taken over says nothing of the one that had it.
+    here = {document.text for document in now.documents}
+    anew = {document.path for document in now.documents if document.text not in texts}
+    gone = sum(document.text not in here and document.path not in anew for document in before.documents)
     return {name: fates[name] for name in ("unchanged", "renamed", "changed", "new")} | {"gone": gone}

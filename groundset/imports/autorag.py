@@ -50,7 +50,8 @@ def _kind(file: Path) -> str:
     from pyarrow import parquet
 
     try:
-        columns = set(parquet.read_schema(file).names)
+        with file.open("rb") as stream:  # Arrow itself opens no path that is not UTF-8
+            columns = set(parquet.read_schema(stream).names)
     except pyarrow.ArrowException as error:
         raise InputError(f"{file} is not a parquet file ({str(error).splitlines()[0]})") from error
     except OSError as error:

@@ -1,12 +1,12 @@
 """JSON lines: `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts`.
 
 `contexts` are the texts that a question needs, or objects with `text`, and as far as they are known `chunk_id`,
-`doc_id`, `path`, `title`, `headings`, `start` and `end`; a single text may stand in `passage`. They are all of the
-corpus, each once. Of rows that a run wrote everything stays: ids, kinds, trails, probabilities.
+`doc_id`, `path`, `title`, `headings`, `start`, `end` and `metadata`; a single text may stand in `passage`. They are all
+of the corpus, each once. Of rows that a run wrote everything stays: ids, kinds, trails, probabilities.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,7 @@ def _piece(where: str, context: Any) -> ForeignChunk:
         title=optional(where, context, "title"),
         headings=tuple(headings),
         span=None if span is None else (span[0], span[1]),
+        metadata=metadata_of(where, context),
     )
 
 
@@ -91,8 +92,6 @@ def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Foreign
     try:
         sample = Sample.model_validate({name: value for name, value in fields.items() if name in Sample.model_fields})
     except ValidationError:
-        rest = {name: value for name, value in fields.items() if name not in _OWN and not is_missing(value)}
-        told = metadata_of(where, {"metadata": rest})
         return ForeignQuestion(
             where=where,
             question_id=optional(where, fields, "id") or _digest(question, answer, *ids),
@@ -102,7 +101,7 @@ def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Foreign
             evolution=optional(where, fields, "evolution") or "imported",
             language=optional(where, fields, "language"),
             split=optional(where, fields, "split"),
-            metadata=metadata_of(where, fields) | ({"imported": told} if told else {}),
+            metadata=_metadata(where, fields, _OWN),
         )
     groups = sample.retrieval_gt
     return ForeignQuestion(
@@ -116,8 +115,19 @@ def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Foreign
         split=sample.split,
         probability=sample.probability,
         trail=sample.trail,
-        metadata=metadata_of(where, fields),
+        metadata=_metadata(where, fields, Sample.model_fields),
     )
+
+
+def _metadata(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
+    """Return the metadata of a row, with the columns that mean nothing here beside those of an earlier import."""
+    told = metadata_of(where, fields)
+    rest = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
+    if not rest:
+        return told
+    earlier = told.get("imported")
+    further = metadata_of(where, {"metadata": rest})
+    return told | {"imported": earlier | further if isinstance(earlier, dict) else further}
 
 
 def _with_text(groups: Sequence[Sequence[str]], pieces: Mapping[str, ForeignChunk]) -> tuple[tuple[str, ...], ...]:

@@ -20,7 +20,7 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
     """
     models = [each["models"] for each in settings]
     compiled = [each["compiled"] for each in settings]
-    counts = [each["corpus"] or {} for each in settings]
+    counts = [each["corpus"] or {} for each in _read_once(settings)]
     return {
         "configuration": _configuration([each["configuration"] for each in settings]),
         "models": {
@@ -33,8 +33,18 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
             "documents": documents,
             "chunks": chunks,
         },
-        "skipped": [file for each in settings for file in each["skipped"] or ()],
+        "skipped": [file for each in _read_once(settings) for file in each["skipped"] or ()],
     }
+
+
+def _read_once(settings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the settings of runs that read other documents than those before, or found other things in them."""
+
+    def told(each: Mapping[str, Any]) -> tuple[Any, ...]:
+        sources = tuple(each["configuration"].get(name) for name in ("documents", "chunks"))
+        return (*sources, each["corpus"], each["skipped"]) if any(sources) else (id(each),)
+
+    return [each for place, each in enumerate(settings) if told(each) not in map(told, settings[:place])]
 
 
 def _promises(compiled: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -137,16 +137,21 @@ def read_samples(store: "RunStore", *, signed: bool = False) -> list[Sample]:
             if not signed:
                 samples.append(sample)
         elif reading.verdict == "good" or (reading.verdict == "disputed" and not signed):
-            texts = {"question": reading.question, "answer": reading.answer}
-            samples.append(sample.model_copy(update={name: text for name, text in texts.items() if text is not None}))
+            samples.append(mended(sample, reading))
     return samples
+
+
+def mended(sample: Sample, reading: Consensus | None) -> Sample:
+    """Return a sample with what its readers mended in it."""
+    texts = {"question": reading.question, "answer": reading.answer} if reading else {}
+    return sample.model_copy(update={name: text for name, text in texts.items() if text is not None})
 
 
 def _reading(reviews: Sequence[Review]) -> Consensus:
     verdicts = {review.verdict for review in reviews}
     good = [review for review in reviews if review.verdict == "good"]
-    mended = [(each.question, each.answer) for each in good if (each.question, each.answer) != (None, None)]
+    texts = [(each.question, each.answer) for each in good if (each.question, each.answer) != (None, None)]
     verdict: Literal["good", "bad", "disputed"] = "disputed"
     if len(verdicts) == 1:
         verdict = "good" if good else "bad"
-    return Consensus(verdict, *(mended[-1] if mended else (None, None)))
+    return Consensus(verdict, *(texts[-1] if texts else (None, None)))

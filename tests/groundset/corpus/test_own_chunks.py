@@ -8,9 +8,10 @@ import pytest
 from pyarrow import parquet
 from pydantic_core import from_json, to_json
 
-from groundset.corpus.corpus import build_corpus
+from groundset.corpus.corpus import CorpusOptions, build_corpus
 from groundset.corpus.own_chunks import read_own_chunks
 from groundset.corpus.store import write_chunks
+from groundset.exports.autorag import corpus_table
 from programs.errors import InputError
 
 GOOD = {"doc_id": "a", "contents": "Short."}
@@ -118,6 +119,22 @@ def test_what_groundset_wrote_can_be_read_again(tmp_path: Path) -> None:
     assert [(c.chunk_id, c.doc_id, c.text, c.headings) for c in again.chunks] == [
         (c.chunk_id, c.doc_id, c.text, c.headings) for c in corpus.chunks
     ]
+
+
+def test_chunks_that_went_out_to_autorag_keep_documents_and_titles(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Mill\n\n" + "The mill was built by two brothers in 1887. " * 60)
+    chunks = build_corpus([tmp_path / "a.md"], CorpusOptions(duplicate_threshold=None)).chunks
+    file = tmp_path / "corpus.parquet"
+    parquet.write_table(corpus_table(chunks, {chunk.doc_id: datetime(2024, 5, 17) for chunk in chunks}), file)
+    own = read_own_chunks(file)
+    assert len(own.chunks) > 1
+    assert [(c.chunk_id, c.doc_id, c.title) for c in own.chunks] == [(c.chunk_id, c.doc_id, c.title) for c in chunks]
+
+
+def test_what_metadata_calls_a_title_is_no_title_of_ones_own_chunks(tmp_path: Path) -> None:
+    row = {"chunk_id": "a", "doc_id": "mill", "text": "Short.", "metadata": {"title": 3, "document_id": []}}
+    [chunk] = read_own_chunks(jsonl(tmp_path, row)).chunks
+    assert (chunk.doc_id, chunk.title, chunk.metadata) == ("mill", "", row["metadata"])
 
 
 def test_ids_shared_by_two_files(tmp_path: Path) -> None:

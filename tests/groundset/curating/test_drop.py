@@ -44,6 +44,14 @@ def test_readers_are_heard_as_they_stand(run: Path) -> None:
     assert [sample.id for sample in list_drops(run, 'review == "disputed"')[0]] == ["q-2"]
 
 
+def test_a_question_that_a_reader_answered_is_not_without_an_answer(tmp_path: Path) -> None:
+    unanswered = content(samples=[each.model_copy(update={"answer": ""}) for each in content().samples])
+    write_run(tmp_path / "open", unanswered, unanswered.made_by("import"))
+    with RunStore.review(tmp_path / "open") as store:
+        store.reviews.add(Review(item="q-2", verdict="good", answer="forty minutes"))
+    assert [sample.id for sample in list_drops(tmp_path / "open", "not answer")[0]] == ["q-1", "q-3", "q-4"]
+
+
 def test_a_condition_that_holds_for_nothing_leaves_the_set_as_it_is(run: Path, tmp_path: Path) -> None:
     assert drop_run(run, "rank > 40", tmp_path / "rest")[0] == "Dropped 0 of 4 samples."
     assert read_content(tmp_path / "rest").samples == read_content(run).samples

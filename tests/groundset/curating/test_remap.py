@@ -54,6 +54,14 @@ def test_ids_that_somebody_gave_stay() -> None:
     assert with_known_ids(BEFORE, Texts([own], cut(own))) == Texts([own], cut(own))
 
 
+def test_chunk_ids_that_somebody_gave_stay_in_a_document_with_another_name() -> None:
+    renamed = texts(("boat.md", FERRY))
+    given = [chunk.model_copy(update={"chunk_id": f"c{place}"}) for place, chunk in enumerate(renamed.chunks)]
+    now = with_known_ids(BEFORE, Texts(renamed.documents, given))
+    known = BEFORE.documents[0].doc_id
+    assert [(chunk.doc_id, chunk.chunk_id) for chunk in now.chunks] == [(known, "c0"), (known, "c1")]
+
+
 def test_a_chunk_with_the_same_text_stands_for_it() -> None:
     changed = texts(("ferry.md", "News of the ferry.\n" + FERRY))
     assert text_of(move(changed)) == FERRY.split("\n")[0]
@@ -89,6 +97,7 @@ def test_what_is_gone_is_told() -> None:
     assert move(texts(("ferry.md", "The ferry Henn\nleaves Tollvik at nine."))) == (
         "passage in no one chunk any more: ferry.md"
     )
+    assert move(texts(("ferry.md", CLOCK))) == "document gone: ferry.md", "another that is known has taken its path"
 
 
 def test_a_question_needs_all_its_chunks_but_not_all_that_are_as_good() -> None:

@@ -74,6 +74,15 @@ def test_a_renamed_file_changes_paths_alone(
     assert {chunk.path for sample in after.samples for chunk in sample.contexts} >= {"zero.md"}
 
 
+def test_a_document_whose_path_a_known_one_has_taken_over_is_gone(
+    update: Callable[[], Updated], docs: Path, loaded: list[Encoder]
+) -> None:
+    (docs / "doc1.md").replace(docs / "doc0.md")
+    updated = update()
+    assert updated.documents == {"unchanged": 3, "renamed": 1, "changed": 0, "new": 0, "gone": 1}
+    assert {reason for _, reason in updated.dropped} == {"document gone: doc0.md"}
+
+
 def test_what_a_change_took_away_is_dropped_and_the_rest_finds_its_place(
     update: Callable[[], Updated], run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
 ) -> None:

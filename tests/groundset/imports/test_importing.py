@@ -1,6 +1,7 @@
 """Sets that were made elsewhere become runs, and go out again as they came."""
 
 import json
+import os
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -233,6 +234,13 @@ def test_what_autorag_takes_is_taken(tmp_path: Path) -> None:
     assert (sample.id, sample.answer, sample.retrieval_gt) == ("1", "nine", (("c1", "c2"),))
 
 
+def test_a_folder_may_have_a_name_that_is_no_utf_8(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    write_tables(tmp_path / "foreign").rename(odd)
+    imported(odd, out=tmp_path / "run")
+    assert [sample.id for sample in read_content(tmp_path / "run").samples] == ["one", "two"]
+
+
 @pytest.mark.parametrize(("answers", "message"), [(9, "must be a list of texts"), (float("nan"), "has no answer")])
 def test_answers_that_are_no_texts_are_named(tmp_path: Path, answers: float, message: str) -> None:
     qa = [{"qid": "1", "query": "When?", "retrieval_gt": ["c1"], "generation_gt": answers}]
@@ -254,6 +262,9 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
     twice.mkdir()
     for name in ("one", "two"):
         (twice / f"{name}.parquet").write_bytes((good / "qa.parquet").read_bytes())
+    far = write_tables(tmp_path / "far")
+    time = pa.array([2**62], pa.timestamp("us"))
+    pq.write_table(pa.table({"doc_id": ["c1"], "contents": ["Later."], "seen": time}), far / "corpus.parquet")
     text = write_lines(tmp_path / "notes.txt", "mine")
     for files, format_, message in (
         ([tmp_path / "no"], None, "no such file or folder"),
@@ -266,6 +277,7 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
         ([good / "qa.parquet"], "beir", "beir is one folder"),
         ([broken], None, "is not a parquet file"),
         ([cut_off], None, "corpus.parquet is damaged"),
+        ([far], None, "corpus.parquet, after row 0: date value out of range"),
         ([good / "qa.parquet", good / "corpus.parquet", text], "autorag", "leave it out"),
         ([twice], "autorag", "one must have the columns doc_id and contents, the other qid and query"),
     ):
@@ -368,6 +380,16 @@ def test_samples_of_a_run_keep_all_that_they_were(tmp_path: Path) -> None:
     after = read_content(tmp_path / "again")
     assert after.samples == with_ranks(first).samples
     assert after.chunks == first.chunks
+
+
+def test_what_rows_of_a_run_say_further_is_kept_beside_what_was_imported(tmp_path: Path) -> None:
+    sample = content().samples[0].model_copy(update={"metadata": {"imported": {"difficulty": 3}}})
+    row = sample_row(sample)
+    told = [{**context, "metadata": {"page": 7}} for context in row["contexts"]]
+    imported(write_lines(tmp_path / "rows.jsonl", {**row, "contexts": told, "author": "ann"}), out=tmp_path / "run")
+    after = read_content(tmp_path / "run")
+    assert after.samples[0].metadata == {"imported": {"difficulty": 3, "author": "ann"}}
+    assert [chunk.metadata for chunk in after.chunks] == [{"page": 7}]
 
 
 @pytest.mark.parametrize("groups", [[], [["gone"], ["ferry-0001"]]])

@@ -268,6 +268,14 @@ def test_settings_say_what_the_runs_share() -> None:
         assert settings[0].chunker == chunker
 
 
+def test_what_parts_of_one_set_read_is_counted_once() -> None:
+    part = {**SETTINGS, "skipped": [{"path": "plan.pdf", "reason": "encrypted"}]}
+    elsewhere = {**part, "configuration": {**SETTINGS["configuration"], "documents": ["/data/more"]}}
+    told = joined_settings([part, dict(part), elsewhere], 3, 5)
+    assert told["corpus"]["files"] == 4
+    assert told["skipped"] == part["skipped"] * 2
+
+
 def test_python_merges_runs_and_folders(tmp_path: Path) -> None:
     write_run(tmp_path / "a", content(), content().made_by("sample"))
     write_run(tmp_path / "b", other(), other().made_by("sample"))

@@ -36,4 +36,5 @@ def export(
     a reader refused does not. Files of an earlier export are replaced; a folder that holds anything else is refused.
     """
     exported = export_run(run, format, out, signed=signed)
-    say(f"{exported.questions} questions and {exported.chunks} chunks: {out}.")
+    chunks = f" and {exported.chunks} chunks" if exported.chunks else ""
+    say(f"{exported.questions} questions{chunks}: {out}.")

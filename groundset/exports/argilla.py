@@ -152,4 +152,5 @@ EXPORT = Export(
     write_argilla,
     (SETTINGS_FOLDER, RECORDS_FILE, RESPONSES_FILE, READERS_FILE),
     last=RECORDS_FILE,
+    corpus=False,
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Exported(NamedTuple):
-    """How much an export wrote."""
+    """How much an export wrote; no chunks where no format holds the corpus."""
 
     questions: int
     chunks: int
@@ -56,6 +56,7 @@ class Export:
         files: glob patterns of what it writes (:func:`groundset.folders.check_own`); whatever else lies in its folder
             is not its own, and is never removed.
         last: the file or folder at the top that comes last where they can only be moved one by one.
+        corpus: whether all chunks go out, or only those of questions.
     """
 
     name: str
@@ -63,3 +64,4 @@ class Export:
     write: Callable[[EvaluationSet, Path], None]
     files: tuple[str, ...]
     last: str
+    corpus: bool = True

@@ -37,4 +37,4 @@ def golden(sample: Sample) -> dict[str, Any]:
     }
 
 
-EXPORT = Export("deepeval", "goldens.json", write_deepeval, (GOLDENS_FILE,), last=GOLDENS_FILE)
+EXPORT = Export("deepeval", "goldens.json", write_deepeval, (GOLDENS_FILE,), last=GOLDENS_FILE, corpus=False)

@@ -61,4 +61,5 @@ EXPORT = Export(
     write_ragas,
     (TESTSET_FILE, OLD_TESTSET_FILE),
     last=TESTSET_FILE,
+    corpus=False,
 )

@@ -75,6 +75,8 @@ def _drawn(needed: Mapping[str, Sequence[str]]) -> dict[str, str]:
         for other in others:
             together.merge(first, other)
     names = {doc_id: min(subset) for subset in together.subsets() for doc_id in subset}
+    if len(set(names.values())) < len(SHARES):
+        return dict.fromkeys(names, max(SHARES, key=lambda split: SHARES[split]))
     splits = _share_out(Counter(names[documents[0]] for documents in needed.values()), SHARES)
     return {doc_id: splits[name] for doc_id, name in names.items()}
 

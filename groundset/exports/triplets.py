@@ -81,4 +81,5 @@ EXPORT = Export(
     write_triplets,
     tuple(f"{name}.jsonl" for name in SPLITS),
     last="train.jsonl",
+    corpus=False,
 )

@@ -89,7 +89,7 @@ def write_set(content: EvaluationSet, formats: Sequence[Export], out: Path) -> E
     with ExitStack() as stack:
         for each, folder in zip(formats, folders, strict=True):
             each.write(content, stack.enter_context(whole_folder(folder, last=each.last)))
-    return Exported(len(content.samples), len(content.chunks))
+    return Exported(len(content.samples), len(content.chunks) if any(each.corpus for each in formats) else 0)
 
 
 def _vectors(run: Path) -> object:

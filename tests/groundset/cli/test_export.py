@@ -49,6 +49,14 @@ def test_a_run_becomes_two_tables(run, folder, tmp_path):
     assert corpus["metadata"][0]["last_modified_datetime"] is not None
 
 
+def test_chunks_are_counted_where_a_format_holds_the_corpus(run, folder, tmp_path):
+    with RunStore.open(folder) as store:
+        store.learn("vector", [(CHUNK.chunk_id, np.ones(4, dtype=np.float32).tobytes())])
+    for formats, chunks in (("argilla,deepeval,ragas,triplets", ""), ("ragas,csv", " and 1 chunks")):
+        ran = run("export", folder, "--format", formats, "--out", tmp_path / formats)
+        assert ran.out == f"1 questions{chunks}: {tmp_path / formats}.\n"
+
+
 def test_the_run_folder_itself_can_hold_the_export(run, folder):
     assert run("export", folder, "--format", "autorag", "--out", folder / "autorag").status == 0
     assert run("export", folder, "--format", "autorag", "--out", folder / "autorag").status == 0

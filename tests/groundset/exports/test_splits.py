@@ -67,6 +67,15 @@ def test_three_documents_are_enough_for_three_splits(large, count, found):
     assert set(splits.documents.values()) == found, "no document lies in a split that nothing asks about"
 
 
+def test_fewer_than_three_groups_of_documents_make_one_split(large):
+    first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
+    uneven = [*(sample(f"q-{n}", first["d00"]) for n in range(9)), sample("one", first["d01"])]
+    tied = [*uneven, sample("two", first["d01"], first["d02"])]
+    for samples in (uneven, tied):
+        splits = split_by_document(replace(large, samples=samples))
+        assert {*splits.samples.values(), *splits.documents.values()} == {"train"}
+
+
 def test_the_splits_of_a_run_are_kept_unless_a_sample_has_none(large):
     own = [
         each.model_copy(update={"split": "validation" if each.contexts[0].doc_id < "d10" else "test"})

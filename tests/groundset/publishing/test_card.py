@@ -127,6 +127,14 @@ def test_a_set_of_which_little_is_known_has_a_card(card, run_of, tmp_path):
     assert "No critic was compiled." in bare
 
 
+def test_only_what_held_samples_is_an_earlier_set(card, run_of, tmp_path):
+    held = {"run": 2, "docs": 0}
+    parents = [{"name": name, "identity": "1" * 64, "samples": samples} for name, samples in held.items()]
+    lineage = {"command": "update", "options": {}, "parents": parents}
+    made = section(card(run_of(tmp_path / "updated", meta={"lineage": lineage})), "How it was made")
+    assert "Made by `groundset update` from 1 earlier set; " in made
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_is_shown_and_does_nothing(name):
     told = markdown_text(name)

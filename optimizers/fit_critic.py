@@ -145,9 +145,10 @@ def measure(labels: Sequence[Label], probability: Sequence[float], threshold: fl
     """Return what a critic does on labelled rows at a threshold; see :class:`FittedCritic`."""
     good = [label.good for label in labels]
     passed = [value >= threshold for value in probability]
+    documents = [label.document for label in labels]
     figures = {
-        "auc": bootstrap(area_under_roc, good, probability),
-        "average_precision": bootstrap(average_precision, good, probability),
+        "auc": bootstrap(area_under_roc, good, probability, documents),
+        "average_precision": bootstrap(average_precision, good, probability, documents),
         "precision": share(sum(g for g, p in zip(good, passed, strict=True) if p), sum(passed)),
     }
     of_runs = [is_good for label, is_good, p in zip(labels, good, passed, strict=True) if p and _kind(label)]

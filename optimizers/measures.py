@@ -118,14 +118,11 @@ def paired_gain(
     return Interval(measure(flags, new) - measure(flags, old), float(low), float(high))
 
 
-def mean(
-    values: Scores, units: Sequence[str] | None = None, *, best_of: int = 1, draws: int = 1000, seed: int = 0
-) -> Interval:
+def mean(values: Scores, units: Sequence[str] | None = None, *, draws: int = 1000, seed: int = 0) -> Interval:
     """Return the mean of scores with its percentile bootstrap interval.
 
     With ``units``, the documents of the rows, whole documents are drawn, because rows of one are alike; if all rows
-    are of one document, rows are. For what was chosen on these rows as the ``best_of`` several the interval is at 5 %
-    divided by their number (Bonferroni's correction).
+    are of one document, rows are.
 
     Raises:
         ValueError: if there are none.
@@ -135,18 +132,43 @@ def mean(
         raise ValueError("a mean needs scores")
     places = _places(units, len(scores))
     sums, counts = np.bincount(places, weights=scores), np.bincount(places)
-    drawn = np.random.default_rng(seed).integers(0, len(sums), (draws * best_of, len(sums)))
-    tail = 0.025 / best_of
-    low, high = np.quantile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [tail, 1 - tail])
+    drawn = np.random.default_rng(seed).integers(0, len(sums), (draws, len(sums)))
+    low, high = np.quantile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [0.025, 0.975])
     return Interval(float(scores.mean()), float(low), float(high))
 
 
-def mean_gain(before: Scores, after: Scores, units: Sequence[str] | None = None, best_of: int = 1) -> Interval:
+def mean_gain(before: Scores, after: Scores, units: Sequence[str] | None = None) -> Interval:
     """Return by how much the mean of ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
 
-    Here the value may lie between -1 and 1. ``units`` and ``best_of``: see :func:`mean`.
+    Here the value may lie between -1 and 1. ``units``: see :func:`mean`.
     """
-    return mean([new - old for old, new in zip(before, after, strict=True)], units, best_of=best_of)
+    return mean([new - old for old, new in zip(before, after, strict=True)], units)
+
+
+def certain_gain(before: Scores, after: Scores, units: Sequence[str], best_of: int = 1) -> Interval:
+    """Return the gain of :func:`mean_gain` with an interval that something can be decided by.
+
+    Drawing few documents again shows too little of their spread, so this is Student's interval of a ratio over
+    documents. For what was chosen on these rows as the ``best_of`` several it is at 5 % divided by their number
+    (Bonferroni's correction).
+
+    Source: W. G. Cochran, Sampling Techniques (1977), 6.4, the variance of a ratio.
+
+    Raises:
+        ValueError: the rows are of one document.
+    """
+    from scipy.stats import t
+
+    gains = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
+    places = np.unique(units, return_inverse=True)[1]
+    sums, counts = np.bincount(places, weights=gains), np.bincount(places)
+    documents = len(sums)
+    if documents < 2:
+        raise ValueError("what documents have in common cannot be told from one")
+    value = float(gains.mean())
+    error = np.sqrt(documents / (documents - 1) * np.sum((sums - value * counts) ** 2)) / len(gains)
+    reach = float(t.ppf(1 - 0.025 / best_of, documents - 1) * error)
+    return Interval(value, value - reach, value + reach)
 
 
 def share(count: int, total: int) -> Interval:

@@ -15,13 +15,14 @@ _NOT_LISTED = {"error", "started"}  # of the fields of a compile
 def experiments(
     step: Annotated[str | None, typer.Option(metavar="STEP", help="Only this step.")] = None,
     lm: Annotated[str | None, typer.Option(metavar="MODEL", help="Only this model; head for the critic head.")] = None,
-    best: Annotated[int, typer.Option(min=1, metavar="N", help="How many of each step and model.")] = 3,
+    best: Annotated[int, typer.Option(min=1, metavar="N", help="How many of each step, model and measure.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     tracking: TrackingOption = None,
 ) -> None:
-    """List the best compiles of each step and model.
+    """List the compiles of each step and model that gained most.
 
-    Means on dev and test rows, before and after, between 0 and 1. `compared` counts the candidates that were
+    Means on dev and test rows, before and after, between 0 and 1. Trained weights are listed apart, because they are
+    measured by the likelihood of gold rows, not by the metric of the step. `compared` counts the candidates that were
     evaluated on all dev rows; with 0 nothing was tested. The champion is marked with a star. Compiles that did not
     finish are counted below.
     """

@@ -125,8 +125,8 @@ def compile_ensemble(
         verdicts(splits, after, chosen.threshold),
     )
     for split in _SPLITS:
-        good = [label.good for label in splits[split]]
-        measures["gain"][f"{split}_auc"] = paired_gain(area_under_roc, good, by_head[split], after[split])
+        good, documents = [label.good for label in splits[split]], [label.document for label in splits[split]]
+        measures["gain"][f"{split}_auc"] = paired_gain(area_under_roc, good, by_head[split], after[split], documents)
     predictor = thresholds_of(judge.signature, chosen.threshold) | {"demos": demos}
     state = CompiledState(
         step=STEP,

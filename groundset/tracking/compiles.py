@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from groundset.tracking.experiments import Experiment, experiment_of
 from groundset.tracking.place import VARIABLE, without_secrets
 from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
-from optimizers.measures import Interval, mean_gain
+from optimizers.measures import Interval, certain_gain, mean_gain
 from optimizers.pictures import confusion, draw_critic
 from optimizers.report import CompileReport
 from optimizers.states import state_text
@@ -22,11 +22,27 @@ from programs.errors import GroundsetError, PromotionError
 
 _ROWS_FILE = "predictions.parquet"
 _NEWEST = 3  # compiles that are named to whoever names a run instead
+_FEWEST_DOCUMENTS = 5  # that a champion must have been measured on: of fewer all may gain by luck
 
 
 class _Score(NamedTuple):
     value: float
     document: str
+
+
+class _Pairs(NamedTuple):
+    """The scores of rows that two compiles were measured on, with the documents of the rows."""
+
+    before: list[float]
+    after: list[float]
+    documents: list[str]
+
+    @classmethod
+    def of(cls, old: Mapping[tuple[str, str], _Score], new: Mapping[tuple[str, str], _Score], split: str) -> "_Pairs":
+        """Return those of the rows of a split that both have."""
+        common = sorted(key for key in old.keys() & new.keys() if key[0] == split)
+        before, after = ([each[key].value for key in common] for each in (old, new))
+        return cls(before, after, [new[key].document for key in common])
 
 
 class CompileStore(TrackingStore):
@@ -121,7 +137,7 @@ class CompileStore(TrackingStore):
                 mlflow.log_metrics(_flat(measures))
 
     def experiments(self) -> list[Experiment]:
-        """Return the compiles, unfinished ones too, the best on dev first for each step and model."""
+        """Return the compiles, unfinished ones too, for each step, model and measure those that gained most first."""
         with explained(self.uri):
             champions = {version.run_id for version in self._champions().values()}
             found = [
@@ -129,7 +145,7 @@ class CompileStore(TrackingStore):
                 for experiment in self._client.search_experiments(filter_string=f"name LIKE '{PREFIX}-%'")
                 for run in self._compiles_of(experiment.experiment_id)
             ]
-        return sorted(found, key=lambda each: (each.step, each.model, -each.after.get("dev", 0.0)))
+        return sorted(found, key=lambda each: (each.step, each.model, each.measure, -each.gain))
 
     def _compiles_of(self, experiment: str) -> Iterator[Any]:
         """Yield the runs of compiles in an experiment, whatever their number; candidates have no step."""
@@ -143,9 +159,10 @@ class CompileStore(TrackingStore):
     def promote(self, run_id: str) -> tuple[str, dict[str, Interval]]:
         """Make a compile the champion of its step and model, and return its name with the gains on dev and test rows.
 
-        It must beat the champion on the dev rows that both were measured on, beyond noise. Without a champion it must
-        beat the step as it was. Test rows decide nothing: who chose by them would have none left to report. The best of
-        several candidates on these rows is lucky too, so the interval is as much wider (Bonferroni's correction).
+        It must beat the champion on the dev rows that both were measured on, of five documents or more, beyond noise.
+        Without a champion it must beat the step as it was. Test rows decide nothing: who chose by them would have none
+        left to report. The best of several candidates on these rows is lucky too, so the interval is as much wider
+        (Bonferroni's correction).
 
         Raises:
             PromotionError: it does not, it did not finish, or there is no such compile.
@@ -159,11 +176,20 @@ class CompileStore(TrackingStore):
             champion = self._champions().get(name)
             if champion is not None and champion.run_id == run_id:
                 raise PromotionError(f"{run_id} is the champion already.")
+            if champion is not None:
+                self._check_weights(run_id, champion)
             old = self._scores(run_id, "before") if champion is None else self._scores(champion.run_id, "after")
             tried = max(1, int(self._client.get_run(run_id).data.metrics.get("tried", 1)))
-            gains = {split: gain for split in ("dev", "test") if (gain := _gain(old, new, split, tried)) is not None}
-            if "dev" not in gains:
+            dev, test = _Pairs.of(old, new, "dev"), _Pairs.of(old, new, "test")
+            if not dev.before:
                 raise PromotionError(self._not_comparable(run_id, champion))
+            if (documents := len(set(dev.documents))) < _FEWEST_DOCUMENTS:
+                raise PromotionError(
+                    f"{run_id} is not promoted: the dev rows to compare it on, {len(dev.before)}, are of too few "
+                    f"documents ({documents} of {_FEWEST_DOCUMENTS}); compile again with the labels and the --seed of "
+                    "the champion, or with more labels."
+                )
+            gains = {"dev": certain_gain(*dev, tried)} | ({"test": mean_gain(*test)} if test.before else {})
             if gains["dev"].low <= 0:
                 best = f", the best of {tried} candidates on them," if tried > 1 else ","
                 raise PromotionError(
@@ -171,6 +197,16 @@ class CompileStore(TrackingStore):
                 )
             self._client.set_registered_model_alias(name, CHAMPION, version)
         return name, gains
+
+    def _check_weights(self, run_id: str, champion: Any) -> None:
+        """Raise if a compile is for other weights than the champion of the same name."""
+        new, old = (self._client.get_run(each).data.params.get("model_sha256") for each in (run_id, champion.run_id))
+        if new and old and new != old:
+            raise PromotionError(
+                f"{run_id} was compiled for other weights than the champion {champion.run_id}, which serves those: "
+                f"rename the file of one model, or delete the alias {CHAMPION} of {champion.name} in `groundset ui` "
+                "and promote again."
+            )
 
     def _not_comparable(self, run_id: str, champion: Any) -> str:
         """Return why a compile and the champion have no dev row in common."""
@@ -250,21 +286,6 @@ class CompileStore(TrackingStore):
         keys = zip(rows["split"], rows["id"], strict=True)
         scores = zip(rows[f"{version}_score"], documents, strict=True)
         return {key: _Score(float(value), str(document)) for key, (value, document) in zip(keys, scores, strict=True)}
-
-
-def _gain(
-    old: Mapping[tuple[str, str], _Score], new: Mapping[tuple[str, str], _Score], split: str, tried: int
-) -> Interval | None:
-    """Return the gain on the rows of a split that both have, None if there are none.
-
-    On dev rows, where ``new`` is the best of those ``tried``, the interval is at 5 % divided by their number.
-    """
-    common = sorted(key for key in old.keys() & new.keys() if key[0] == split)
-    if not common:
-        return None
-    pairs = [(old[key].value, new[key].value) for key in common]
-    before, after = zip(*pairs, strict=True)
-    return mean_gain(before, after, [new[key].document for key in common], tried if split == "dev" else 1)
 
 
 def _artifacts_of(report: CompileReport, folder: Path) -> list[Path]:

@@ -28,6 +28,16 @@ class Experiment(NamedTuple):
     started: int = 0
 
     @property
+    def measure(self) -> str:
+        """Return what its figures are: the likelihood of gold rows for trained weights, else the step's metric."""
+        return "likelihood" if self.optimizer == "finetune" else "metric"
+
+    @property
+    def gain(self) -> float:
+        """Return by how much it gained on dev rows; means of other rows say nothing beside each other."""
+        return self.after.get("dev", 0.0) - self.before.get("dev", 0.0)
+
+    @property
     def finished(self) -> bool:
         """Return whether the compile came to its end."""
         return self.status == _FINISHED
@@ -57,11 +67,16 @@ def experiment_of(run: Any, champion: bool) -> Experiment:
 
 
 def best_of(experiments: Sequence[Experiment], count: int) -> list[Experiment]:
-    """Return the first finished experiments of each step and model."""
+    """Return the first finished experiments of each step, model and measure."""
     kept: list[Experiment] = []
     for each in experiments:
         if not each.finished:
             continue
-        if sum((known.step, known.model) == (each.step, each.model) for known in kept) < count or each.champion:
+        alike = [known for known in kept if _kind(known) == _kind(each)]
+        if len(alike) < count or each.champion:
             kept.append(each)
     return kept
+
+
+def _kind(experiment: Experiment) -> tuple[str, str, str]:
+    return experiment.step, experiment.model, experiment.measure

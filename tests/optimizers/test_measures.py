@@ -9,9 +9,11 @@ from optimizers.measures import (
     area_under_roc,
     average_precision,
     bootstrap,
+    certain_gain,
     kappa,
     lower_bound,
     mean,
+    mean_gain,
     paired_gain,
     precision_at_recall,
     share,
@@ -67,6 +69,22 @@ def test_documents_that_gain_together_make_a_gain_less_certain() -> None:
     by_documents = paired_gain(area_under_roc, good, before, after, [f"d{n // 20}" for n in range(80)], draws=60)
     assert by_rows.value == by_documents.value > 0
     assert by_documents.high - by_documents.low > 2 * (by_rows.high - by_rows.low)
+
+
+def test_an_interval_to_decide_by_is_seldom_wrong_about_few_documents() -> None:
+    random = np.random.default_rng(0)
+    units = [f"d{n // 4}" for n in range(20)]
+    drawn_again = decided = 0
+    for _ in range(300):
+        after = np.repeat(random.normal(0, 0.1, 5), 4) + random.normal(0, 0.1, 20)
+        drawn_again += mean_gain(np.zeros(20), after, units).low > 0
+        decided += certain_gain(np.zeros(20), after, units).low > 0
+    assert decided <= 0.05 * 300 < drawn_again
+    same = certain_gain(np.zeros(20), after, units, best_of=10)
+    assert same.value == mean_gain(np.zeros(20), after, units).value
+    assert same.low < certain_gain(np.zeros(20), after, units).low
+    with pytest.raises(ValueError, match="from one"):
+        certain_gain([0.0, 0.0], [1.0, 1.0], ["d", "d"])
 
 
 def test_shares_come_with_wilson_bounds() -> None:

@@ -312,10 +312,38 @@ def test_test_rows_are_told_and_decide_nothing(store: CompileStore) -> None:
 def test_rows_of_one_document_count_as_one(store: CompileStore) -> None:
     store.promote(log(store, report(0.3, 0.5, 0.5)))
     rival = report(0.3, 0.5, 0.5)
-    rows = [{**row, "document": "d1" if int(row["id"][-1]) % 2 else "d2"} for row in rival.rows]
-    rows = [{**row, "after_score": 0.6 if row["document"] == "d1" else 0.45} for row in rows]
+    rows = [{**row, "document": f"d{int(row['id'][-1]) % 6}"} for row in rival.rows]
+    rows = [{**row, "after_score": 0.6 if row["document"] in ("d1", "d3", "d5") else 0.45} for row in rows]
     with pytest.raises(PromotionError, match="within noise"):
         store.promote(log(store, dataclasses.replace(rival, rows=rows)))
+
+
+def test_a_few_documents_decide_nothing(store: CompileStore) -> None:
+    made = report(0.3, 0.6, 0.6)
+    few = dataclasses.replace(made, rows=[{**row, "document": f"d{int(row['id'][-1]) % 4}"} for row in made.rows])
+    with pytest.raises(PromotionError, match=r"dev rows to compare it on, 12, are of too few documents \(4 of 5\);"):
+        store.promote(log(store, few))
+    assert store.experiments()[0].champion is False
+
+
+def test_a_champion_gives_way_to_none_for_other_weights(store: CompileStore) -> None:
+    def made_for(weights: str, dev: float) -> str:
+        made = report(0.3, dev, dev)
+        return log(store, dataclasses.replace(made, parameters={**made.parameters, "model_sha256": weights}))
+
+    champion = made_for("a" * 64, 0.6)
+    store.promote(champion)
+    with pytest.raises(PromotionError, match=f"compiled for other weights than the champion {champion}"):
+        store.promote(made_for("b" * 64, 0.9))
+    store.promote(made_for("a" * 64, 0.9))
+
+
+def test_likelihoods_are_not_ranked_among_metrics(store: CompileStore) -> None:
+    log(store, report(0.7, 0.8, 0.8))
+    most = log(store, report(0.1, 0.5, 0.5))
+    made = report(0.3, 0.9, 0.9)
+    taught = log(store, dataclasses.replace(made, state=made.state.model_copy(update={"optimizer": "finetune"})))
+    assert {each.run_id for each in best_of(store.experiments(), 1)} == {most, taught}
 
 
 def test_the_best_of_many_candidates_must_gain_more(store: CompileStore) -> None:

@@ -121,7 +121,7 @@ def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Com
     if choice == NONE:
         return Compiled({}, {})
     if choice == SHIPPED:
-        return _with_files(_fitting(data_path("compiled"), users), data_path("compiled"))
+        return _over_shipped(Compiled({}, {}), users)
     if choice == CHAMPION:
         from groundset.tracking.store import TrackingStore
 
@@ -148,7 +148,11 @@ def _over_shipped(found: Compiled, users: Users) -> Compiled:
     fitting = _fitting(data_path("compiled"), users)
     states = {step: state for step, state in fitting.items() if step not in found.states}
     shipped = _with_files(states, data_path("compiled"))
-    return Compiled({**shipped.states, **found.states}, {**shipped.files, **found.files})
+    both = {**shipped.states, **found.states}
+    if users.critic == ENSEMBLE:  # it is fitted with the shipped heads, so it is used with those
+        for step, head in _heads(data_path("compiled"), users).items():
+            both[step] = _with_head(both[step], head) if step in both else head
+    return Compiled(both, {**shipped.files, **found.files})
 
 
 def _with_files(states: dict[str, CompiledState], folder: Path, keep: Path | None = None) -> Compiled:
@@ -192,19 +196,20 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
         blended = users.critic == ENSEMBLE
         kept = [state for step, state in states.items() if step in writing or blended == (state.blend is not None)]
         candidates += [(state, users.lm_sha256) for state in kept]
-    if users.critic in (HEAD, ENSEMBLE):
-        # An ensemble is fitted with the shipped head, so it is used with that one.
-        heads = read_states((data_path("compiled") if users.critic == ENSEMBLE else folder) / HEAD, deciding)
-        candidates += [(state, users.embedder_sha256) for state in heads.values()]
+    if users.critic == HEAD:
+        candidates += [(state, users.embedder_sha256) for state in read_states(folder / HEAD, deciding).values()]
     for state, sha256 in candidates:
         if strict and state.model_sha256 != sha256:
             what = "another --embedder" if state.model == HEAD else "other weights of --lm"
             raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with {what}.")
-    found: dict[str, CompiledState] = {}
-    for state, sha256 in candidates:
-        if state.model_sha256 == sha256:
-            found[state.step] = _with_head(found[state.step], state) if state.step in found else state
-    return found
+    return {state.step: state for state, sha256 in candidates if state.model_sha256 == sha256}
+
+
+def _heads(folder: Path, users: Users) -> dict[str, CompiledState]:
+    """Return the heads in a folder that were fitted with the embedder."""
+    deciding = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
+    heads = read_states(folder / HEAD, deciding)
+    return {step: state for step, state in heads.items() if state.model_sha256 == users.embedder_sha256}
 
 
 def _with_head(ensemble: CompiledState, head: CompiledState) -> CompiledState:

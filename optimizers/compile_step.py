@@ -23,6 +23,7 @@ from programs.steps.demos import Demos
 BUDGET, TEST, TRAIN = 1200, 40, 60
 _FEWEST, _MOST = 24, 300  # dev rows where the wish names no number
 _ROUNDS = 4  # candidates that the budget should be able to compare on all of them
+_INTERRUPTED = "Interrupted: the best so far is kept"
 _REPORTED = 24  # train rows: what they say is of interest beside the others only
 
 
@@ -131,10 +132,14 @@ def compile_step(step: str, strategy: Strategy, examples: Examples, setting: Set
         if ending != "interrupted":
             parts = {"train": train[: min(_REPORTED, len(dev))], "dev": dev, "test": test}
             setting.on_progress(f"Reporting {len(parts['train'])} train and {len(test)} test examples")
-        for candidate in {before.number: before, best.number: best}.values():
-            program = _as_program(task, candidate, strategy)
-            unseen = [example for rows in parts.values() for example in rows if example.id not in candidate.scores]
-            task.evaluate(program, unseen)
+        try:
+            for candidate in {before.number: before, best.number: best}.values():
+                program = _as_program(task, candidate, strategy)
+                unseen = [example for rows in parts.values() for example in rows if example.id not in candidate.scores]
+                task.evaluate(program, unseen)
+        except KeyboardInterrupt:  # what dev rows say is known already
+            setting.on_progress(_INTERRUPTED)
+            ending, parts = "interrupted", {"dev": dev}
     return told_of(
         ledger, best, parts, start=start, decides=compiling.step.decides, ending=ending, adapter=setting.adapter
     )
@@ -173,7 +178,7 @@ def _search(task: Task, strategy: Strategy, setting: Setting) -> str:
             raise
         return "budget"
     except KeyboardInterrupt:
-        setting.on_progress("Interrupted: the best so far is kept")
+        setting.on_progress(_INTERRUPTED)
         return "interrupted"
     finally:
         task.ledger.budget = None

@@ -3,9 +3,10 @@
 import copy
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, Self, get_origin
 
 import dspy
+from dspy.utils.exceptions import ContextWindowExceededError
 
 from optimizers.ledger import Candidate, Ledger, State
 from programs.deciding import OVERALL, asking_only, explained
@@ -48,6 +49,8 @@ class GeneratorStep(dspy.Module):
         try:
             with dspy.context(adapter=self._adapter):
                 prediction = self.predict(demos=demos, **inputs)
+        except ContextWindowExceededError:  # too many demos, or a long row: as in a run, nothing comes of it
+            prediction = dspy.Prediction(**_nothing(self.predict.signature))
         except Exception as error:
             raise Stopped("the model failed") from error
         if self._writer in ("", _called(lm)):  # not what a teacher wrote, or what was drawn at another temperature
@@ -76,6 +79,12 @@ class GeneratorStep(dspy.Module):
             if (found := next(same, None)) is not None:
                 kept.remove(found)
         self.kept = tuple(kept)
+
+
+def _nothing(signature: Any) -> dict[str, Any]:
+    """Return empty outputs."""
+    outputs = signature.output_fields.items()
+    return {name: [] if get_origin(field.annotation) is list else "" for name, field in outputs}
 
 
 def _called(lm: Any) -> str:

@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 from groundset.compiling.labels import label_files
 from groundset.corpus.documents import document_name
-from groundset.runs.promise import is_easy
 from groundset.runs.reviews import Review
 from groundset.runs.store import RunStore
 from optimizers.labels import ChunkLabel, Label, Split, parse_label, read_all, split_of
 from programs.errors import InputError
-from programs.evidence import KINDS
 from programs.language import language_of
 from programs.text import plain, plain_passage
 from programs.types import Chunk
@@ -39,7 +37,7 @@ class OwnLabels(NamedTuple):
 class _Subject(NamedTuple):
     """What a verdict is about: a question with its passage, or a passage alone, as critics see them.
 
-    ``kind`` is what a question asks for that was easy to ask: what a threshold promises is measured on such.
+    Its label gets no kind, so threshold and promise are not measured on it: samples are only what the head let pass.
     """
 
     question: str | None
@@ -48,7 +46,6 @@ class _Subject(NamedTuple):
     documents: tuple[str, ...]
     origin: str
     told: str
-    kind: str | None = None
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -111,7 +108,7 @@ def _said_in(store: RunStore, left_out: Counter[str]) -> Iterator[_Said]:
 def _verdicts(review: Review, subject: _Subject, answer: str) -> Iterator[_Said]:
     is_mended = subject.question is not None and review.question not in (None, subject.question)
     if review.verdict == "good":
-        signed = subject._replace(question=review.question, origin="written", kind=None) if is_mended else subject
+        signed = subject._replace(question=review.question, origin="written") if is_mended else subject
         right = answer if review.answer is None else review.answer
         yield _Said(signed, _OK, (right, "correct") if right.strip() else None)
     if review.reason in _OF_ANSWERS:
@@ -140,8 +137,7 @@ def _read(
     for sample in store.results.samples():
         if ("sample", sample.id) in wanted:
             found = subject(sample.question, sample.contexts, f"Sample {sample.id}")
-            kind = sample.metadata.get("kind") if is_easy(sample) else None
-            yield ("sample", sample.id), (found._replace(kind=kind if kind in KINDS else None), sample.answer)
+            yield ("sample", sample.id), (found, sample.answer)
     if not any(kind == "reject" for kind, _ in wanted):
         return
     chunks = {chunk.chunk_id: chunk for chunk in store.chunks()}
@@ -182,7 +178,6 @@ def _label(said: Sequence[_Said], splits: Mapping[str, Split]) -> Label | str:
             "question": subject.question,
             "passage": subject.passage,
             "origin": subject.origin,
-            "kind": subject.kind,
         }
     answers = [each.answer for each in said if each.answer]
     if len({label for _, label in answers}) == 1:

@@ -40,9 +40,28 @@ def write_report(report: CompileReport, out: Path) -> Path:
     Raises:
         InputError: the folder cannot be written.
     """
-    file = out / folder_of(report.state.model) / f"{report.state.step}.json"
+    file = _file_of(report, out)
     write_text(file, state_text(report.state))
     return file
+
+
+def standing_state(report: CompileReport, out: Path) -> tuple[CompiledState, Path] | None:
+    """Return the state in the place of a report's, with its file, if it serves the same model and changes the step.
+
+    A compile that found nothing better than the step as it was must not take its place.
+    """
+    file, new = _file_of(report, out), report.state
+    try:
+        old = CompiledState.model_validate_json(file.read_bytes())
+    except (OSError, ValueError):
+        return None
+    serves = (old.signature, old.dspy, old.model_sha256) == (new.signature, new.dspy, new.model_sha256)
+    changes = old.blend is not None or old.adapter is not None or bool(old.record.get("chosen"))
+    return (old, file) if serves and changes else None
+
+
+def _file_of(report: CompileReport, out: Path) -> Path:
+    return out / folder_of(report.state.model) / f"{report.state.step}.json"
 
 
 def report_of(

@@ -15,7 +15,7 @@ import dspy
 from groundset.compiling.calls import CallFile
 from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import gold_files, label_files
-from groundset.compiling.record import Started, asked_parameters, report_of, untracked, write_report
+from groundset.compiling.record import Started, asked_parameters, report_of, standing_state, untracked, write_report
 from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
 from groundset.runs.failures import fatal_error
@@ -224,6 +224,10 @@ class Compiler:
             made_with=made_with,
             used=used,
         )
+        if not compiled.chosen and (standing := standing_state(report, wish.out)):
+            old, file = standing
+            listener.say(f"Nothing better was found, so what {old.optimizer} found before stays in {file}")
+            return report, file
         return report, write_report(report, wish.out)
 
     @cached_property

@@ -151,6 +151,25 @@ def test_the_same_compile_pays_for_no_call_twice_and_finds_the_same(compiler: Op
     assert files[0] == files[1]
 
 
+def test_a_compile_that_finds_nothing_leaves_what_was_found_before(compiler: Open, tmp_path: Path) -> None:
+    def compile_again() -> tuple[str, list[str]]:
+        told = Told()
+        with compiler(CountingEngine()) as opened:
+            _, file = opened.compile("answer", "labeled", Wish(tmp_path, budget=8, dev=4, test=4), told)
+        return file.read_text(encoding="utf-8"), told.said
+
+    state = json.loads(compile_again()[0])
+    assert state["record"]["chosen"] == 0
+    file = tmp_path / "tiny" / "answer.json"
+    better = json.dumps({**state, "optimizer": "gepa", "record": {**state["record"], "chosen": 3}})
+    file.write_text(better, encoding="utf-8")
+    kept, said = compile_again()
+    assert kept == better
+    assert said[-1] == f"Nothing better was found, so what gepa found before stays in {file}"
+    file.write_text(better.replace(WEIGHTS, "v" * 64), encoding="utf-8")
+    assert json.loads(compile_again()[0]) == state, "what was found for other weights is none"
+
+
 def test_a_compile_is_tracked_and_its_champion_is_what_runs_use(
     compiler: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

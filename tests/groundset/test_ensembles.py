@@ -10,7 +10,8 @@ import pytest
 from groundset.compiled import Users, load_compiled
 from groundset.compiling import compile_ensemble
 from groundset.data_files import data_path
-from programs.errors import PromiseError, StateError
+from groundset.models.specs import parse_spec
+from programs.errors import InputError, PromiseError, StateError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 
@@ -105,3 +106,19 @@ def test_a_promise_that_the_labels_do_not_support_writes_nothing(word_encoder, t
     with pytest.raises(PromiseError):
         compiled(word_encoder, tmp_path, 0.99)
     assert not (tmp_path / "tiny").exists()
+
+
+def test_an_own_folder_without_an_ensemble_has_the_shipped_one(tmp_path):
+    model = "qwen2.5-coder-1.5b"
+    users = Users("ensemble", SHA, model, parse_spec(model).sha256)
+    shipped = load_compiled("shipped", users)
+    assert set(shipped.blends) == {"judge"}
+    with pytest.raises(InputError, match="it holds no compiled states"):
+        load_compiled(str(tmp_path), users)
+    own = tmp_path / model / "pair.json"
+    own.parent.mkdir()
+    pair = json.loads(data_path("compiled", model, "pair.json").read_text(encoding="utf-8"))
+    own.write_text(json.dumps({**pair, "adapter": None, "optimizer": "own"}), encoding="utf-8")
+    found = load_compiled(str(tmp_path), users)
+    assert found.states["pair"].optimizer == "own"
+    assert (found.blends, found.heads) == (shipped.blends, shipped.heads)

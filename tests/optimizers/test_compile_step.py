@@ -6,7 +6,7 @@ from typing import Any
 import dspy
 import numpy as np
 import pytest
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import ContextLengthError, Message, Request, Response, Usage
 from dspy.utils.exceptions import LMUnexpectedError
 
 from groundset.data_files import data_path
@@ -289,6 +289,21 @@ def test_an_interruption_keeps_the_best_so_far(compile_with: Compile) -> None:
     assert compiled.ending == "interrupted"
     assert compiled.measures["after"]["dev"].value == 1.0
     assert not {"train", "test"} & set(compiled.measures["after"])
+
+
+def test_what_was_found_is_kept_where_the_report_is_interrupted(compile_with: Compile) -> None:
+    whole = WishfulEngine("Who")
+    found = compile_with("labeled", whole)
+    compiled = compile_with("labeled", WishfulEngine("Who", fail_at=whole.calls, error=KeyboardInterrupt()))
+    assert (compiled.ending, compiled.chosen) == ("interrupted", found.chosen)
+    assert compiled.measures["after"].keys() == {"dev"}
+
+
+def test_a_prompt_that_is_too_long_is_a_bad_candidate(compile_with: Compile) -> None:
+    too_long = ContextLengthError("5,000 tokens do not fit into 4,096")
+    compiled = compile_with("labeled", WishfulEngine("Who built mill", fail_at=7, error=too_long))
+    assert compiled.measures["after"]["dev"].value == 1.0
+    assert 0.75 in [each["dev"] for each in compiled.tried[1:]], "it lost the row, and the others went on"
 
 
 @pytest.mark.parametrize("fail_at", [1, 7])

@@ -21,6 +21,7 @@ from programs.steps import STEPS
 
 SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
 ENSEMBLE = "ensemble"
+_DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
 
 
 class Compiled(NamedTuple):
@@ -150,8 +151,9 @@ def _over_shipped(found: Compiled, users: Users) -> Compiled:
     shipped = _with_files(states, data_path("compiled"))
     both = {**shipped.states, **found.states}
     if users.critic == ENSEMBLE:  # it is fitted with the shipped heads, so it is used with those
-        for step, head in _heads(data_path("compiled"), users).items():
-            both[step] = _with_head(both[step], head) if step in both else head
+        for step, head in _heads(data_path("compiled")).items():
+            if head.model_sha256 == users.embedder_sha256:
+                both[step] = _with_head(both[step], head) if step in both else head
     return Compiled(both, {**shipped.files, **found.files})
 
 
@@ -186,18 +188,17 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
     Raises:
         InputError: with ``strict``, if there are some for the same model with other weights.
     """
-    deciding = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
-    writing = {name: step.signature for name, step in STEPS.items() if not step.decides or step.taught}
+    writing = {name: step.signature for name, step in STEPS.items() if name not in _DECIDING}
     candidates: list[tuple[CompiledState, str | None]] = []
     if users.lm is not None:
         # The head decides by itself; what the language model decides counts only where that is in the critic.
-        asked = writing if users.critic == HEAD else {**writing, **deciding}
+        asked = writing if users.critic == HEAD else {**writing, **_DECIDING}
         states = read_states(folder / folder_of(users.lm), asked)
         blended = users.critic == ENSEMBLE
         kept = [state for step, state in states.items() if step in writing or blended == (state.blend is not None)]
         candidates += [(state, users.lm_sha256) for state in kept]
     if users.critic == HEAD:
-        candidates += [(state, users.embedder_sha256) for state in read_states(folder / HEAD, deciding).values()]
+        candidates += [(state, users.embedder_sha256) for state in _heads(folder).values()]
     for state, sha256 in candidates:
         if strict and state.model_sha256 != sha256:
             what = "another --embedder" if state.model == HEAD else "other weights of --lm"
@@ -205,11 +206,9 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
     return {state.step: state for state, sha256 in candidates if state.model_sha256 == sha256}
 
 
-def _heads(folder: Path, users: Users) -> dict[str, CompiledState]:
-    """Return the heads in a folder that were fitted with the embedder."""
-    deciding = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
-    heads = read_states(folder / HEAD, deciding)
-    return {step: state for step, state in heads.items() if state.model_sha256 == users.embedder_sha256}
+def _heads(folder: Path) -> dict[str, CompiledState]:
+    """Return the heads in a folder, whatever embedder they were fitted with."""
+    return read_states(folder / HEAD, _DECIDING)
 
 
 def _with_head(ensemble: CompiledState, head: CompiledState) -> CompiledState:

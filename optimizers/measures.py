@@ -159,12 +159,12 @@ def certain_gain(before: Scores, after: Scores, units: Sequence[str], best_of: i
     """
     from scipy.stats import t
 
-    gains = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
-    places = np.unique(units, return_inverse=True)[1]
-    sums, counts = np.bincount(places, weights=gains), np.bincount(places)
-    documents = len(sums)
+    documents = len(set(units))
     if documents < 2:
         raise ValueError("what documents have in common cannot be told from one")
+    gains = np.asarray(after, dtype=float) - np.asarray(before, dtype=float)
+    places = _places(units, len(gains))
+    sums, counts = np.bincount(places, weights=gains), np.bincount(places)
     value = float(gains.mean())
     error = np.sqrt(documents / (documents - 1) * np.sum((sums - value * counts) ** 2)) / len(gains)
     reach = float(t.ppf(1 - 0.025 / best_of, documents - 1) * error)

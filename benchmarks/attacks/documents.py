@@ -1,24 +1,202 @@
-"""Documents that unpack to gigabytes, and reports that would leave this machine while documents are read."""
+"""Documents that were built to take all memory or never to end: each is skipped by name, and the others are read."""
 
+import io
+import struct
+import zipfile
 import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from attacks.target import Target
 
-_CAP_MIB = 1_000
+# A process that parses may take 1 GB, and the one that waits for it 200 MB.
+_MEMORY_MIB = 1_400
+_SECONDS = 240
+_GOOD = "The ferry leaves Brannock pier at seven each morning, and the last boat returns at nine in the evening. "
+_TYPES = (
+    '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+    '<Override PartName="/word/document.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
+)
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_RELATIONS = (
+    '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    '<Relationship Id="r1" Type="{}" Target="{}"/></Relationships>'
+)
+_WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
-def pdf_with_an_image_in_its_stream(target: Target, folder: Path) -> str:
-    """Hide a bomb from a search for pictures: the word stands in the data before the stream."""
-    body = zlib.compress(b"\0" * (1 << 30), 9)
-    objects = b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
-    objects += b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<<>>>>endobj\n"
-    objects += b"4 0 obj<</X/Image/Filter/FlateDecode/Length %d>>stream\n%s\nendstream endobj\n" % (len(body), body)
-    (folder / "docs").mkdir()
-    (folder / "docs" / "bomb.pdf").write_bytes(b"%PDF-1.4\n" + objects + b"trailer<</Root 1 0 R>>\n%%EOF")
-    (folder / "docs" / "good.txt").write_text("The ferry leaves Brannock pier at seven each morning. " * 20)
-    outcome = target.run("chunk", folder / "docs", "--out", folder / "out.jsonl", memory_mib=_CAP_MIB)
-    return outcome.fault(0, says="bomb.pdf")
+def _skipped(target: Target, folder: Path, name: str, data: bytes) -> str:
+    """Return what is wrong when one file among others is an attack."""
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / name).write_bytes(data)
+    (docs / "good.txt").write_text(_GOOD * 20, encoding="utf-8")
+    out = folder / "out.jsonl"
+    outcome = target.run("chunk", docs, "--out", out, seconds=_SECONDS, memory_mib=_MEMORY_MIB)
+    fault = outcome.fault(0, says=f"Skipped {name}: ")
+    return fault or ("" if "ferry" in out.read_text(encoding="utf-8") else "the other file was not read")
 
 
-ATTACKS = (pdf_with_an_image_in_its_stream,)
+def _read(target: Target, folder: Path, name: str, data: bytes, memory_mib: float) -> str:
+    """Return what is wrong when a large but harmless file is read."""
+    (folder / name).write_bytes(data)
+    out = folder / "out.jsonl"
+    outcome = target.run("chunk", folder / name, "--out", out, seconds=_SECONDS, memory_mib=memory_mib)
+    return outcome.fault((0, 2))
+
+
+def _pdf(dictionary: bytes, stream: bytes, start: bytes = b"stream\n") -> bytes:
+    """Return a PDF of one page, drawn by a stream with this dictionary."""
+    return b"".join(
+        (
+            b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n",
+            b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<<>>>>endobj\n",
+            b"4 0 obj<<%s/Length %d>>%s" % (dictionary, len(stream), start),
+            stream,
+            b"\nendstream endobj\ntrailer<</Root 1 0 R>>\n%%EOF",
+        )
+    )
+
+
+def _zeros(size: int) -> bytes:
+    """Return as many spaces as bytes, compressed."""
+    packer = zlib.compressobj(9)
+    return b"".join([*(packer.compress(b" " * (1 << 20)) for _ in range(size >> 20)), packer.flush()])
+
+
+def _archive(files: Mapping[str, str | bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def _docx(body: str, **parts: str) -> bytes:
+    document = f"<w:document {_WORD}><w:body>{body}</w:body></w:document>"
+    files = {
+        "[Content_Types].xml": _TYPES,
+        "_rels/.rels": _RELATIONS.format(f"{_OFFICE}/officeDocument", "word/document.xml"),
+        "word/_rels/document.xml.rels": _RELATIONS.format(f"{_OFFICE}/styles", "styles.xml"),
+        "word/document.xml": document,
+        "word/styles.xml": f"<w:styles {_WORD}/>",
+    }
+    return _archive(files | {f"word/{name}.xml": content for name, content in parts.items()})
+
+
+def pdf_stream_that_calls_itself_an_image(target: Target, folder: Path) -> str:
+    """Put the words of a picture into the dictionary of what draws the page."""
+    data = _pdf(b"/X/Image/Filter/FlateDecode", _zeros(2 << 30))
+    return _skipped(target, folder, "bomb.pdf", data)
+
+
+def pdf_packed_in_hexadecimal_first(target: Target, folder: Path) -> str:
+    """Hide a compressed bomb behind a filter that a search for compressed data does not know."""
+    data = _pdf(b"/Filter[/ASCIIHexDecode/FlateDecode]", _zeros(1 << 30).hex().encode() + b">")
+    return _skipped(target, folder, "bomb.pdf", data)
+
+
+def pdf_stream_after_a_lone_carriage_return(target: Target, folder: Path) -> str:
+    """Begin a stream as the specification forbids and readers allow."""
+    data = _pdf(b"/Filter/FlateDecode", _zeros(1 << 30), b"stream\r")
+    return _skipped(target, folder, "bomb.pdf", data)
+
+
+def pdf_packed_by_run_lengths(target: Target, folder: Path) -> str:
+    """Repeat each of four million bytes 128 times."""
+    data = _pdf(b"/Filter/RunLengthDecode", b"\x81 " * (4 << 20) + b"\x80")
+    return _skipped(target, folder, "bomb.pdf", data)
+
+
+def pdf_page_that_draws_without_end(target: Target, folder: Path) -> str:
+    """Draw ten million letters on one page."""
+    data = _pdf(b"/Filter/FlateDecode", zlib.compress(b"BT /F1 9 Tf " + b"(abcdefghij) Tj " * 1_000_000 + b"ET"))
+    return _skipped(target, folder, "full.pdf", data)
+
+
+def docx_with_entities_in_its_styles(target: Target, folder: Path) -> str:
+    """Declare entities of entities, ten to the ninth characters in all."""
+    entities = '<!ENTITY e0 "' + "A" * 1000 + '">'
+    entities += "".join(f'<!ENTITY e{level} "{f"&e{level - 1};" * 10}">' for level in range(1, 7))
+    styles = f'<!DOCTYPE s [{entities}]><w:styles {_WORD}><w:style w:styleId="&e6;"/></w:styles>'
+    return _skipped(target, folder, "bomb.docx", _docx("<w:p/>", styles=styles))
+
+
+def docx_with_one_long_entity(target: Target, folder: Path) -> str:
+    """Repeat one entity so often that no rule about nesting sees it."""
+    declared = f'<!ENTITY e "{"A" * 100_000}">'
+    styles = f"<!DOCTYPE s [{declared}]><w:styles {_WORD}>{'<w:style>&e;</w:style>' * 40_000}</w:styles>"
+    return _skipped(target, folder, "bomb.docx", _docx("<w:p/>", styles=styles))
+
+
+def docx_with_a_false_size_in_its_directory(target: Target, folder: Path) -> str:
+    """Say of a part of a gigabyte that it has a thousand bytes."""
+    huge = "<w:p/>" * (1 << 20)
+    data = bytearray(_docx("<w:p/>", styles=f"<w:styles {_WORD}>{huge * 170}</w:styles>"))
+    place = data.rfind(b"word/styles.xml") - 46  # the entry of the directory
+    data[place + 24 : place + 28] = struct.pack("<I", 1000)
+    return _skipped(target, folder, "bomb.docx", bytes(data))
+
+
+def docx_of_a_million_paragraphs(target: Target, folder: Path) -> str:
+    """Repeat a short paragraph, which shrinks to nothing."""
+    return _skipped(target, folder, "bomb.docx", _docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 3_000_000))
+
+
+def html_tag_with_a_million_attributes(target: Target, folder: Path) -> str:
+    """Give one tag all that a limit on tags does not count."""
+    attributes = " ".join(f"a{number}=1" for number in range(2_000_000))
+    return _read(target, folder, "attributes.html", f"<p {attributes}>{_GOOD * 9}</p>".encode(), _MEMORY_MIB)
+
+
+def html_tags_inside_each_other(target: Target, folder: Path) -> str:
+    """Nest 200,000 tags that nothing closes."""
+    return _skipped(target, folder, "deep.html", b"<div>a" * 200_000)
+
+
+def epub_with_twenty_thousand_files(target: Target, folder: Path) -> str:
+    """Fill an archive with empty files."""
+    return _skipped(target, folder, "many.epub", _archive({f"{number}.xml": "" for number in range(60_000)}))
+
+
+def csv_with_one_wide_row(target: Target, folder: Path) -> str:
+    """Let one wide row make every row of a long table as wide."""
+    return _skipped(target, folder, "wide.csv", b"a," * 40_000 + b"\nb" * 40_000)
+
+
+def text_of_thirty_megabytes_in_one_line(target: Target, folder: Path) -> str:
+    """Hand over as much text as is read, without a blank."""
+    return _read(target, folder, "line.txt", b"ab" * (15 << 20), 4_000)
+
+
+def text_of_a_million_lines(target: Target, folder: Path) -> str:
+    """Hand over as many lines as are read."""
+    return _read(target, folder, "lines.txt", b"## a\n\n" * 499_000, 4_000)
+
+
+def text_without_end(target: Target, folder: Path) -> str:
+    """Name a device as a document."""
+    del folder
+    return target.run("chunk", "/dev/zero", "--out", "out.jsonl", memory_mib=_MEMORY_MIB).fault(2)
+
+
+ATTACKS: tuple[Callable[[Target, Path], str], ...] = (
+    pdf_stream_that_calls_itself_an_image,
+    pdf_packed_in_hexadecimal_first,
+    pdf_stream_after_a_lone_carriage_return,
+    pdf_packed_by_run_lengths,
+    pdf_page_that_draws_without_end,
+    docx_with_entities_in_its_styles,
+    docx_with_one_long_entity,
+    docx_with_a_false_size_in_its_directory,
+    docx_of_a_million_paragraphs,
+    html_tag_with_a_million_attributes,
+    html_tags_inside_each_other,
+    epub_with_twenty_thousand_files,
+    csv_with_one_wide_row,
+    text_of_thirty_megabytes_in_one_line,
+    text_of_a_million_lines,
+    text_without_end,
+)

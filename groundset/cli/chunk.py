@@ -47,7 +47,7 @@ def chunk(
     """
     from groundset.chunking import cut_corpus
     from groundset.corpus import documents_path, find_documents, write_chunks
-    from groundset.corpus.documents import SUFFIXES
+    from groundset.parsing.formats import SUFFIXES
 
     read = [found.file for found in find_documents(docs).files if found.file.suffix.lower() in SUFFIXES]
     check_out(out, [*map(Path, docs), *read], documents_path(out))

@@ -9,21 +9,25 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from groundset.corpus.bounds import MAX_FILE, MAX_HTML, MAX_LINES, MAX_TEXT, refuse_large, refuse_many
+from groundset.bounded import BoundedPool, BoundedProcess, LimitError, Limits
 from groundset.corpus.files import FoundFile, SkippedFile
-from groundset.corpus.html import parse_html
-from groundset.corpus.markdown import parse_markdown
-from groundset.corpus.office import OFFICE_SUFFIXES, TEXT_SUFFIXES, parse_office
-from groundset.corpus.parsed import Parsed, UnparsableError
-from groundset.corpus.plain import parse_plain
-from groundset.corpus.text import clean, decode, name_title
+from groundset.parsing import formats
+from groundset.parsing.parsed import UnparsableError
+from groundset.parsing.text import name_title
+from groundset.processors import usable_processors
 from programs.errors import InputError
 from programs.types import Document
 
-MARKDOWN_SUFFIXES = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"})
-HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
-PLAIN_SUFFIXES = frozenset({".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".tex", ".log", ""})
-SUFFIXES = MARKDOWN_SUFFIXES | HTML_SUFFIXES | PLAIN_SUFFIXES | OFFICE_SUFFIXES | {".pdf"}
+_PARSE = f"{formats.__name__}:{formats.parse_file.__name__}"
+# What parsing one file may cost. HTML takes a hundred times its size while it is read, so 10 MB of it take 1 GB; a PDF
+# of a thousand pages takes a fifth of that, and two minutes.
+MAX_FILE_MB = 256
+LIMITS = Limits(memory_mb=1024, output_mb=256)
+SECONDS = 30
+SECONDS_PER_MB = 100
+# To start a process costs as much as parsing a megabyte or two, and each may take the memory above.
+_MAX_PROCESSES = 4
+_MB_PER_PROCESS = 4
 # Fewer letters and digits than this say nothing that a question could be asked about.
 MIN_CHARACTERS = 20
 _SLUG_LENGTH = 40
@@ -37,56 +41,73 @@ class Reading(NamedTuple):
 
 
 def read_documents(files: Iterable[FoundFile], on_file: Callable[[str], None] | None = None) -> Reading:
-    """Parse files into documents; ``on_file`` is told each path before it is read."""
+    """Parse files into documents, in processes with limits; ``on_file`` is told each path before it is waited for."""
     documents: list[Document] = []
     skipped: list[SkippedFile] = []
     seen: dict[bytes, str] = {}
-    for found in files:
-        if on_file is not None:
-            on_file(found.path)
-        try:
-            document = read_document(found)
-        except UnparsableError as error:
-            skipped.append(SkippedFile(path=found.path, reason=str(error)))
-            continue
-        same = seen.setdefault(_digest(document.text), document.path)
-        if same == document.path:
-            documents.append(document)
-        else:
-            skipped.append(SkippedFile(path=found.path, reason=f"same text as {same}"))
+    files = list(files)
+    processes = min(usable_processors(), _MAX_PROCESSES, 1 + int(sum(map(_megabytes, files)) / _MB_PER_PROCESS))
+    with BoundedPool(_PARSE, LIMITS, processes) as pool:
+        for found, reading in [(found, pool.submit(_read_document, found)) for found in files]:
+            if on_file is not None:
+                on_file(found.path)
+            try:
+                document = reading.result()
+            except UnparsableError as error:
+                skipped.append(SkippedFile(path=found.path, reason=str(error)))
+                continue
+            same = seen.setdefault(_digest(document.text), document.path)
+            if same == document.path:
+                documents.append(document)
+            else:
+                skipped.append(SkippedFile(path=found.path, reason=f"same text as {same}"))
     return Reading(documents, skipped)
 
 
-def read_document(found: FoundFile) -> Document:
-    """Parse one file, or say with ``UnparsableError`` why it cannot become a document."""
-    suffix = PurePosixPath(found.path).suffix.lower()
+def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
+    """Parse one file.
+
+    Raises:
+        UnparsableError: it cannot become a document.
+    """
     try:
         if not found.file.is_file():
             raise UnparsableError("not a regular file" if found.file.exists() else "broken link")
-        refuse_large(found.file.stat().st_size, _most(suffix))
-        data = found.file.read_bytes()
-        modified = datetime.fromtimestamp(found.file.stat().st_mtime, UTC)
+        status = found.file.stat()
     except OSError as error:
-        reason = "permission denied" if isinstance(error, PermissionError) else error.strerror or str(error)
-        raise UnparsableError(f"unreadable: {reason}") from error
-    if not data.strip():
+        raise UnparsableError(f"unreadable: {error.strerror or error}") from error
+    if not status.st_size:
         raise UnparsableError("empty")
+    suffix = PurePosixPath(found.path).suffix.lower()
+    if suffix not in formats.SUFFIXES:
+        raise UnparsableError(f"unsupported type {suffix}")
+    megabytes = status.st_size / (1 << 20)
+    if megabytes > MAX_FILE_MB:
+        raise UnparsableError(f"larger than {MAX_FILE_MB} MB")
     try:
-        parsed = _parse(data, suffix)
-    except MemoryError:
-        raise UnparsableError("reading it takes more memory than there is") from None
-    except RecursionError:
-        raise UnparsableError("nested too deep") from None
-    if sum(map(str.isalnum, parsed.text)) < MIN_CHARACTERS:
+        parsed = parse({"path": str(found.file), "suffix": suffix}, SECONDS + SECONDS_PER_MB * megabytes)
+    except LimitError as error:
+        raise UnparsableError(f"reading it {error}") from error
+    if "refused" in parsed:
+        raise UnparsableError(parsed["refused"])
+    if sum(map(str.isalnum, parsed["text"])) < MIN_CHARACTERS:
         raise UnparsableError("too little text")
     return Document(
-        doc_id=document_id(found.path, parsed.text),
+        doc_id=document_id(found.path, parsed["text"]),
         path=found.path,
-        title=parsed.title or name_title(found.path),
-        text=parsed.text,
-        headings=tuple(parsed.headings),
-        last_modified=modified,
+        title=parsed["title"] or name_title(found.path),
+        text=parsed["text"],
+        headings=parsed["headings"],
+        last_modified=datetime.fromtimestamp(status.st_mtime, UTC),
     )
+
+
+def _megabytes(found: FoundFile) -> float:
+    """Return the size of a file, 0 if it cannot be told."""
+    try:
+        return found.file.stat().st_size / (1 << 20)
+    except OSError:
+        return 0.0
 
 
 def document_id(path: str, text: str) -> str:
@@ -111,33 +132,9 @@ def nothing_left(skipped: Iterable[SkippedFile]) -> InputError:
     return InputError(f"no document could be read: {total} file{'s' * (total > 1)} skipped: {listed}")
 
 
-def _most(suffix: str) -> int:
-    """Return how many bytes a file may have."""
-    if suffix in HTML_SUFFIXES:
-        return MAX_HTML
-    return MAX_FILE if suffix in OFFICE_SUFFIXES - TEXT_SUFFIXES | {".pdf"} else MAX_TEXT
-
-
 def _digest(text: str) -> bytes:
     """Return a hash of the words of a text; line by line, because the words of a book take ten times its memory."""
     digest = hashlib.sha256()
     for line in text.split("\n"):
         digest.update("".join(f"{word} " for word in line.split()).encode())
     return digest.digest()
-
-
-def _parse(data: bytes, suffix: str) -> Parsed:
-    if suffix not in SUFFIXES:
-        raise UnparsableError(f"unsupported type {suffix}")
-    if suffix == ".pdf" or data.startswith(b"%PDF-"):
-        # pdfminer takes a while to import; only runs with a PDF wait for it.
-        from groundset.corpus.pdf import parse_pdf
-
-        return parse_pdf(data)
-    if suffix in OFFICE_SUFFIXES:
-        return parse_office(data, suffix)
-    if suffix in HTML_SUFFIXES:
-        return parse_html(data)
-    text = clean(decode(data))
-    refuse_many(text.count("\n"), MAX_LINES, "lines")
-    return parse_markdown(text) if suffix in MARKDOWN_SUFFIXES else parse_plain(text)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from groundset.corpus.documents import document_id
 from groundset.corpus.files import portable
-from groundset.corpus.text import name_title
+from groundset.parsing.text import name_title
 from groundset.rows import jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
 from programs.errors import InputError
 from programs.types import Chunk, Document

@@ -10,9 +10,9 @@ from datetime import UTC
 from typing import NamedTuple
 
 from groundset.corpus.documents import document_id
-from groundset.corpus.text import name_title
 from groundset.exports.autorag import neighbour_ids
 from groundset.imports.base import ForeignChunk
+from groundset.parsing.text import name_title
 from groundset.runs.derived import unused
 from programs.types import Chunk, Document
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from groundset import __version__
 from groundset.corpus import find_documents
-from groundset.corpus.documents import SUFFIXES
 from groundset.options import option_name
+from groundset.parsing.formats import SUFFIXES
 from groundset.runs.config import RunConfig
 from groundset.runs.program import program_hash
 from programs.errors import DocumentError, RunMismatchError

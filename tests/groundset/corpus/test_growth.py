@@ -8,17 +8,18 @@ from time import process_time
 from typing import Any
 
 import pytest
+from foreign_files import pdf
 
 from groundset.corpus.chunkers import CHUNKERS, ChunkingTools
 from groundset.corpus.chunks import chunk_document
-from groundset.corpus.html import parse_html
-from groundset.corpus.html_tree import parse_tree
-from groundset.corpus.markdown import heading_title, parse_markdown
-from groundset.corpus.pdf import parse_pdf
-from groundset.corpus.pdf_text import Line, Page, pages_to_markdown
-from groundset.corpus.plain import parse_plain
 from groundset.corpus.sentences import sentence_spans
-from groundset.corpus.text import clean
+from groundset.parsing.html import parse_html
+from groundset.parsing.html_tree import parse_tree
+from groundset.parsing.markdown import heading_title, parse_markdown
+from groundset.parsing.pdf import parse_pdf
+from groundset.parsing.pdf_text import Line, Page, pages_to_markdown
+from groundset.parsing.plain import parse_plain
+from groundset.parsing.text import clean
 from programs.types import Document, Heading
 
 Make = Callable[[int], Any]
@@ -143,12 +144,12 @@ def test_taking_parts_out_of_a_page() -> None:
 
 
 @pytest.mark.parametrize(("shape", "size"), [("words", 500), ("frames", 300)])
-def test_a_crowded_page_of_a_pdf(make_pdf: Callable[[bytes], bytes], shape: str, size: int) -> None:
+def test_a_crowded_page_of_a_pdf(shape: str, size: int) -> None:
     def make(size: int) -> bytes:
         places = [(number % 40 * 14 + 5, number // 40 * 9 + 5) for number in range(size)]
         words = b"".join(b"1 0 0 1 %d %d Tm (abc) Tj " % place for place in places)
         frames = b"".join(b"%d %d 3 3 re S " % place for place in places)
-        return make_pdf(b"BT /F1 4 Tf %sET %s" % (words, frames if shape == "frames" else b""))
+        return pdf(b"BT /F1 4 Tf %sET %s" % (words, frames if shape == "frames" else b""))
 
     assert growth(parse_pdf, make, size) < 3
 

@@ -1,10 +1,10 @@
 import pytest
 
-from groundset.corpus.html import parse_html
-from groundset.corpus.markdown import parse_markdown
-from groundset.corpus.office import parse_office
-from groundset.corpus.parsed import Parsed, UnparsableError
-from groundset.corpus.plain import parse_plain
+from groundset.parsing.html import parse_html
+from groundset.parsing.markdown import parse_markdown
+from groundset.parsing.office import parse_office
+from groundset.parsing.parsed import Parsed, UnparsableError
+from groundset.parsing.plain import parse_plain
 
 PROSE = "This paragraph is long enough to count as prose, since it has more than eighty characters in it."
 

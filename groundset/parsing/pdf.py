@@ -13,11 +13,10 @@ from pdfminer.layout import IndexAssigner, LAParams, LTChar, LTPage, LTTextBox, 
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
-from groundset.corpus.markdown import heading_title, parse_markdown
-from groundset.corpus.parsed import Parsed, UnparsableError
-from groundset.corpus.pdf_pages import bounded_pages, refuse_bombs
-from groundset.corpus.pdf_text import Line, Page, Table, pages_to_markdown
-from groundset.corpus.text import clean
+from groundset.parsing.markdown import heading_title, parse_markdown
+from groundset.parsing.parsed import Parsed, UnparsableError
+from groundset.parsing.pdf_text import Line, Page, Table, pages_to_markdown
+from groundset.parsing.text import clean
 
 _MIN_FILLED = 0.5
 # More boxes of text than this on a page are read from top to bottom: the time to find their order grows with the cube.
@@ -31,11 +30,10 @@ _LOGGERS = ("pdfminer", "pdfplumber")
 
 def parse_pdf(data: bytes) -> Parsed:
     """Parse a PDF into Markdown: paragraphs joined, headings by font size, running heads dropped."""
-    refuse_bombs(data)
     with _quiet():
         try:
             with pdfplumber.open(io.BytesIO(data), laparams={"boxes_flow": None}) as pdf:
-                pages = [_read_page(page) for page in bounded_pages(pdf)]
+                pages = [_read_page(page) for page in pdf.pages]
                 metadata = pdf.metadata or {}
         except (UnparsableError, MemoryError, RecursionError):
             raise

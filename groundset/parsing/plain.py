@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from groundset.corpus.markdown import line_starts
-from groundset.corpus.parsed import Parsed
+from groundset.parsing.markdown import line_starts
+from groundset.parsing.parsed import Parsed
 from programs.types import Heading
 
 _UNDERLINE = re.compile(r"^([=\-~^\"*+#])\1{2,}$")

@@ -1,7 +1,7 @@
 import pytest
 
-from groundset.corpus.parsed import UnparsableError
-from groundset.corpus.text import clean, decode, name_title
+from groundset.parsing.parsed import UnparsableError
+from groundset.parsing.text import clean, decode, name_title
 
 GERMAN = "Grüße aus Köln: schöne Straßen, süße Brötchen und über 20 Brücken."
 FRENCH = "Le château était situé près de la rivière. Où êtes-vous allés hier ? Ça coûte 5 €."

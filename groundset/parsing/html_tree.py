@@ -1,16 +1,12 @@
 """HTML to a tree whose parts can be taken out in a time that grows with the page, not with its square."""
 
 from itertools import count
-from typing import Any
 
 from bs4 import BeautifulSoup, ParserRejectedMarkup, Tag
 from bs4.element import CData, NavigableString, PageElement
 
-from groundset.corpus.bounds import refuse_many
-from groundset.corpus.parsed import UnparsableError
+from groundset.parsing.parsed import UnparsableError
 
-# Tags that nothing closes nest, in old pages every paragraph in the one before. Each text is then looked up from there.
-_MAX_DEPTH = 10_000
 _LONG_LIST = 1_000
 _LONG_HEAD = 100
 
@@ -42,16 +38,14 @@ class _Element(_Finds, Tag):
 
 
 class _Page(_Finds, BeautifulSoup):
-    def handle_starttag(self, *arguments: Any, **options: Any) -> Tag | None:
-        refuse_many(len(self.tagStack), _MAX_DEPTH, "HTML tags inside each other")
-        return super().handle_starttag(*arguments, **options)
+    pass
 
 
 def parse_tree(html: str) -> BeautifulSoup:
     """Parse HTML.
 
     Raises:
-        UnparsableError: it is no HTML, or tags are nested beyond all measure.
+        UnparsableError: it is no HTML.
     """
     try:
         return _Page(_without_open_ends(html), "html.parser", element_classes={Tag: _Element})

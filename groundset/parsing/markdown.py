@@ -8,7 +8,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from groundset.corpus.parsed import Parsed
+from groundset.parsing.parsed import Parsed
 from programs.types import Heading
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from charset_normalizer import from_bytes
 
-from groundset.corpus.parsed import UnparsableError
+from groundset.parsing.parsed import UnparsableError
 
 _BOMS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),

@@ -5,8 +5,6 @@ import zipfile
 import zlib
 from collections.abc import Callable
 
-import pytest
-
 _TYPES = (
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
     '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
@@ -39,9 +37,11 @@ def docx(paragraphs: str, **media: bytes) -> bytes:
     return archive(files | {f"word/media/{name}.png": content for name, content in media.items()})
 
 
-def pdf(drawing: bytes, pages: int = 1) -> bytes:
-    """Return a document whose pages all show the same."""
-    stream = zlib.compress(drawing)
+def pdf(
+    drawing: bytes, pages: int = 1, pack: Callable[[bytes], bytes] = zlib.compress, filters: bytes = b"/FlateDecode"
+) -> bytes:
+    """Return a document whose pages all show the same, packed in a way that ``filters`` undo."""
+    stream = pack(drawing)
     kids = b" ".join(b"%d 0 R" % (5 + page) for page in range(pages))
     font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
     page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<</Font<</F1 3 0 R>>>>>>"
@@ -49,7 +49,7 @@ def pdf(drawing: bytes, pages: int = 1) -> bytes:
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Count %d/Kids[%s]>>" % (pages, kids),
         font,
-        b"<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream" % (len(stream), stream),
+        b"<</Length %d/Filter%s>>stream\n%s\nendstream" % (len(stream), filters, stream),
         *[page] * pages,
     ]
     data = b"%PDF-1.4\n"
@@ -60,18 +60,3 @@ def pdf(drawing: bytes, pages: int = 1) -> bytes:
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     end = b"trailer<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(data))
     return data + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
-
-
-@pytest.fixture(scope="session")
-def make_archive() -> Callable[..., bytes]:
-    return archive
-
-
-@pytest.fixture(scope="session")
-def make_docx() -> Callable[..., bytes]:
-    return docx
-
-
-@pytest.fixture(scope="session")
-def make_pdf() -> Callable[..., bytes]:
-    return pdf

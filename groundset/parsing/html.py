@@ -7,11 +7,11 @@ import warnings
 from bs4 import Comment, Tag
 from bs4.dammit import EncodingDetector
 
-from groundset.corpus.bounds import MAX_TAGS, refuse_many
-from groundset.corpus.html_tree import parse_tree, split_long_lists, text_lengths
-from groundset.corpus.markdown import heading_title, parse_markdown
-from groundset.corpus.parsed import Parsed, UnparsableError
-from groundset.corpus.text import clean, decode
+from groundset.parsing.converters import markitdown_converters
+from groundset.parsing.html_tree import parse_tree, split_long_lists, text_lengths
+from groundset.parsing.markdown import heading_title, parse_markdown
+from groundset.parsing.parsed import Parsed, UnparsableError
+from groundset.parsing.text import clean, decode
 
 # Handed to markitdown's converters, which pass them on to markdownify: plain words for the reader, and the
 # first row of a table as its header.
@@ -55,7 +55,6 @@ def parse_html(data: bytes) -> Parsed:
     """Parse a web page into Markdown, its title and its headings."""
     declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
     text = _BLANKS.sub(" ", clean(decode(data, declared)))
-    refuse_many(text.count("<"), MAX_TAGS, "HTML tags")
     soup = parse_tree(text)
     page_title = " ".join(soup.title.get_text().split())[:_MAX_TITLE] if soup.title else ""
     root = soup.body or soup
@@ -76,16 +75,15 @@ def parse_html(data: bytes) -> Parsed:
 
 def html_to_markdown(html: str) -> str:
     """Convert HTML to Markdown."""
-    # markitdown takes half a second to import; only documents that need it wait for it.
+    convert = markitdown_converters().HtmlConverter().convert
     from markitdown import StreamInfo
-    from markitdown.converters import HtmlConverter
 
     info = StreamInfo(mimetype="text/html", extension=".html", charset="utf-8")
     with warnings.catch_warnings():
         # It warns when a deeply nested page falls back to its bare text, which is what we want.
         warnings.simplefilter("ignore")
         try:
-            result = HtmlConverter().convert(io.BytesIO(html.encode()), info, **MARKDOWN_OPTIONS)
+            result = convert(io.BytesIO(html.encode()), info, **MARKDOWN_OPTIONS)
         except (MemoryError, RecursionError):
             raise
         except Exception as error:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from groundset.corpus.parsed import UnparsableError
-from groundset.corpus.pdf import parse_pdf
-from groundset.corpus.pdf_text import Line, Page, Table, pages_to_markdown
+from groundset.parsing.parsed import UnparsableError
+from groundset.parsing.pdf import parse_pdf
+from groundset.parsing.pdf_text import Line, Page, Table, pages_to_markdown
 
 
 def line(text: str, y: float, *, box: int = 0, size: float = 10.0, x0: float = 50.0, bold: bool = False) -> Line:

@@ -1,0 +1,245 @@
+"""Functions in child processes of their own, each call with limits on memory, processor time and output.
+
+For work on what strangers made: a file can be built so that reading it takes all memory or never ends, in more ways
+than rules can name. The system keeps the limits, so foreign and native code keep them too. A child serves many calls;
+one that was ended is replaced.
+
+Memory is limited on Linux only, where the system counts what a process has written to.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from threading import local
+from types import TracebackType
+from typing import IO, Any, NamedTuple, Self, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_ROOT = str(Path(__file__).parents[1])
+# -P: no module may come from the working folder. The root comes last, so that it hides nothing.
+_START = "import sys; sys.path.append(sys.argv[1]); from groundset.bounded import _serve; _serve(*sys.argv[2:])"
+# One processor is counted; threads of numeric libraries would only take memory for their stacks.
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+_LENGTH = 8
+_MEGABYTE = 1 << 20
+
+
+class Limits(NamedTuple):
+    """What one child may take.
+
+    Attributes:
+        memory_mb: memory that it has written to, its libraries' included.
+        output_mb: size of what a call returns, as JSON.
+    """
+
+    memory_mb: int
+    output_mb: int
+
+
+class LimitError(Exception):
+    """A call was ended; the message says in a few words why: it took too much of something, or its process died."""
+
+
+class BoundedProcess:
+    """A child process that calls one function, again and again; started at the first call."""
+
+    def __init__(self, function: str, limits: Limits) -> None:
+        """Serve ``function``, named ``module:name``; its argument and what it returns are JSON."""
+        self._function = function
+        self._limits = limits
+        self._process: subprocess.Popen[bytes] | None = None
+        self._calls = 0
+        self._closed = False
+
+    def __call__(self, argument: Any, seconds: float) -> Any:
+        """Return what the function returns.
+
+        Args:
+            argument: what it is called with.
+            seconds: the processor time that it may take.
+
+        Raises:
+            LimitError: it took more than it may, or its process died.
+            RuntimeError: it raised an exception; the traceback is a note.
+        """
+        is_fresh = self._calls == 0
+        try:
+            return self._call(argument, seconds)
+        except _ProcessError:
+            self.end()
+            if is_fresh or self._closed:
+                raise
+            return self(argument, seconds)  # what former calls left behind may have been the cause
+
+    def end(self) -> None:
+        """End the process; the next call starts another."""
+        process, self._process, self._calls = self._process, None, 0
+        if process is not None:
+            process.kill()
+            _close(process)
+
+    def close(self) -> None:
+        """End the process for good; a call that waits for it in another thread raises ``LimitError``."""
+        self._closed = True
+        if self._process is not None:
+            self._process.kill()
+
+    def _call(self, argument: Any, seconds: float) -> Any:
+        if self._process is None:
+            self._process = self._start()
+        if self._closed:
+            self.end()
+            raise LimitError("was given up")
+        self._calls += 1
+        request = json.dumps([seconds, argument]).encode()
+        try:
+            stdin, stdout = _pipes(self._process)
+            stdin.write(len(request).to_bytes(_LENGTH, "big") + request)
+            stdin.flush()
+            length = int.from_bytes(_exactly(stdout, _LENGTH), "big")
+            if length > self._limits.output_mb * _MEGABYTE:
+                raise LimitError(f"gives more than {_amount(self._limits.output_mb)} of text")
+            kind, content = json.loads(_exactly(stdout, length))
+        except (OSError, EOFError):
+            raise self._cause_of_death(seconds) from None
+        except LimitError:
+            self.end()
+            raise
+        if kind == "memory":
+            raise _ProcessError(f"takes more than {_amount(self._limits.memory_mb)} of memory")
+        if kind == "error":
+            error = RuntimeError(content["error"])
+            error.add_note(content["traceback"])
+            raise error
+        return content
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, "-P", "-c", _START, _ROOT, self._function, str(self._limits.memory_mb)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | _ONE_THREAD,
+        )
+
+    def _cause_of_death(self, seconds: float) -> LimitError:
+        """Return the error for a child that has ended."""
+        process, self._process, self._calls = self._process, None, 0
+        assert process is not None
+        status = _close(process)
+        if status == -signal.SIGPROF:
+            return LimitError(f"takes more than {seconds:.0f} s of processor time")
+        name = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return _ProcessError(f"crashes its process ({name})")
+
+
+class BoundedPool:
+    """Threads with a child process each, all for one function; a block ends them."""
+
+    def __init__(self, function: str, limits: Limits, processes: int) -> None:
+        """Serve ``function`` by at most this many processes; see :class:`BoundedProcess`."""
+        self._own = local()
+        self._all: list[BoundedProcess] = []
+        self._make = partial(BoundedProcess, function, limits)
+        self._threads = ThreadPoolExecutor(processes, "bounded")
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End all processes, whatever they are doing."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for process in self._all:
+            process.close()
+        self._threads.shutdown()
+        for process in self._all:
+            process.end()
+
+    def submit(self, work: Callable[[BoundedProcess, T], R], item: T) -> "Future[R]":
+        """Do work on an item, with a process that calls the function, as soon as one is free."""
+        return self._threads.submit(self._do, work, item)
+
+    def _do(self, work: Callable[[BoundedProcess, T], R], item: T) -> R:
+        if not hasattr(self._own, "process"):
+            self._own.process = self._make()
+            self._all.append(self._own.process)
+        return work(self._own.process, item)
+
+
+class _ProcessError(LimitError):
+    """A process ran out of memory or crashed, which an earlier call may have brought about."""
+
+
+def _amount(megabytes: int) -> str:
+    return f"{megabytes / 1024:g} GB" if megabytes >= 1024 else f"{megabytes} MB"
+
+
+def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
+def _close(process: "subprocess.Popen[bytes]") -> int:
+    stdin, stdout = _pipes(process)
+    with suppress(BrokenPipeError):  # of a request that nobody read any more
+        stdin.close()
+    stdout.close()
+    return process.wait()
+
+
+def _exactly(stream: IO[bytes], size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+def _serve(function: str, memory_mb: str) -> None:
+    """Answer requests from standard input, one after the other, until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(0, 1)  # what libraries print is no answer
+    _limit_memory(int(memory_mb) * _MEGABYTE)
+    module, _, name = function.partition(":")
+    call: Callable[[Any], Any] = getattr(import_module(module), name)
+    while length := requests.read(_LENGTH):
+        seconds, argument = json.loads(requests.read(int.from_bytes(length, "big")))
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # its signal ends a process, native code too
+        answer = _answer(call, argument)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        answers.write(len(answer).to_bytes(_LENGTH, "big"))
+        answers.write(answer)
+        answers.flush()
+
+
+def _answer(call: Callable[[Any], Any], argument: Any) -> bytes:
+    try:
+        return json.dumps(["result", call(argument)]).encode()
+    except MemoryError:
+        return b'["memory", null]'
+    except Exception as error:  # noqa: BLE001 - it is raised again in the parent
+        content = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
+        return json.dumps(["error", content]).encode()
+
+
+def _limit_memory(size: int) -> None:
+    """Limit the memory that this process may write to, and let no crash leave an image of it on the disk."""
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

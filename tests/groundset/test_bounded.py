@@ -1,0 +1,120 @@
+"""Functions in child processes: what ends a call, and that the next one is served all the same."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groundset.bounded import BoundedPool, BoundedProcess, LimitError, Limits
+
+LIMITS = Limits(memory_mb=200, output_mb=1)
+ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to a limit of memory")
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BoundedProcess]:
+    """Run expressions of Python in a child process."""
+    source = "import os, signal, sys\nkept = []\ndef work(told):\n    return eval(told)\n"
+    (tmp_path / "worker.py").write_text(source)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    process = BoundedProcess("worker:work", LIMITS)
+    yield process
+    process.end()
+
+
+def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
+    first = work("os.getpid()", 9)
+    assert first != os.getpid()
+    assert work("[os.getpid(), 'ä\\udc80']", 9) == [first, "ä\udc80"]
+
+
+@ONLY_LINUX
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ("len(bytearray(300 << 20))", "takes more than 200 MB of memory"),
+        ("[None for _ in iter(int, 1)]", r"takes more than (1 s of processor time|200 MB of memory)"),
+        ("all(iter(lambda: 1, 0))", "takes more than 1 s of processor time"),
+        ("sum(map(pow, [3] * 9, [10 ** 7] * 9))", "takes more than 1 s of processor time"),
+        ("'a' * (2 << 20)", "gives more than 1 MB of text"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", r"crashes its process \(SIGSEGV\)"),
+        ("os._exit(3)", r"crashes its process \(status 3\)"),
+    ],
+)
+def test_what_takes_too_much_is_ended_and_the_next_call_is_served(work: BoundedProcess, told: str, reason: str) -> None:
+    for told_before in ("1", "2"):
+        assert work(told_before, 9) == int(told_before)
+        with pytest.raises(LimitError, match=f"^{reason}$"):
+            work(told, 1)
+
+
+@ONLY_LINUX
+def test_what_earlier_calls_keep_does_not_count(work: BoundedProcess) -> None:
+    keep = "kept.append(bytearray(120 << 20)) or len(kept)"
+    assert [work(keep, 9), work(keep, 9)] == [1, 1], "the second is served by a new process"
+
+
+def test_an_error_keeps_its_traceback(work: BoundedProcess) -> None:
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: division by zero") as caught:
+        work("1 / 0", 9)
+    assert "in work" in caught.value.__notes__[0]
+    assert work("1", 9) == 1
+
+
+def test_what_is_printed_is_no_answer(work: BoundedProcess) -> None:
+    assert work("[print('noise', flush=True), os.write(1, b'noise'), sys.stdin.read()]", 9) == [None, 5, ""]
+
+
+def test_no_module_comes_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "json.py").write_text("raise SystemExit")
+    monkeypatch.chdir(tmp_path / "here")
+    process = BoundedProcess("operator:neg", LIMITS)
+    assert process(1, 9) == -1
+    process.end()
+
+
+def test_an_interruption_is_not_for_the_child(work: BoundedProcess) -> None:
+    assert work("os.kill(os.getpid(), signal.SIGINT) or 1", 9) == 1
+
+
+def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
+    script = (
+        "from groundset.bounded import BoundedProcess, Limits\nimport os, signal\n"
+        "process = BoundedProcess('os:strerror', Limits(200, 1))\nprocess(1, 9)\n"
+        "print(process._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{int(done.stdout)}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+
+
+def test_a_pool_keeps_the_order_and_ends_what_still_works() -> None:
+    begun = threading.Event()
+
+    def wait(process: BoundedProcess, seconds: int) -> object:
+        begun.set()
+        return process(seconds, 60)
+
+    with BoundedPool("operator:neg", LIMITS, 2) as pool:
+        answers = [pool.submit(lambda process, item: process(item, 9), number) for number in range(9)]
+        assert [answer.result() for answer in answers] == [-number for number in range(9)]
+    started = time.monotonic()
+    with BoundedPool("time:sleep", LIMITS, 1) as pool:
+        sleeping, never = pool.submit(wait, 600), pool.submit(wait, 0)
+        begun.wait()
+        time.sleep(0.5)
+    assert time.monotonic() - started < 30
+    assert never.cancelled()
+    with pytest.raises(LimitError):
+        sleeping.result()

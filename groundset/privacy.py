@@ -9,6 +9,7 @@ before they are imported; importing groundset sets them. Whatever the user has s
 | `MLFLOW_DISABLE_TELEMETRY` | usage reports of MLflow |
 | `HF_HUB_DISABLE_TELEMETRY` | usage reports of the Hugging Face libraries |
 | `HF_HUB_DISABLE_UPDATE_CHECK` | the Hub client asking PyPI whether there is a newer version of it |
+| `ORT_DISABLE_TELEMETRY` | usage reports of onnxruntime, which native code sends whether or not it is used |
 | `LITELLM_LOCAL_MODEL_COST_MAP` | DSPy and LiteLLM downloading a price list; the one they carry is used |
 | `TOKENIZERS_PARALLELISM` | no report, but threads that fight the language model for the cores |
 | `OMP_WAIT_POLICY` | threads that spin while they wait, which starve beside another busy process |
@@ -27,6 +28,7 @@ _DEFAULTS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_UPDATE_CHECK": "1",
+    "ORT_DISABLE_TELEMETRY": "1",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "TOKENIZERS_PARALLELISM": "false",
     "OMP_WAIT_POLICY": "passive",

@@ -85,7 +85,7 @@ def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
     if megabytes > MAX_FILE_MB:
         raise UnparsableError(f"larger than {MAX_FILE_MB} MB")
     try:
-        parsed = parse({"path": str(found.file), "suffix": suffix}, SECONDS + SECONDS_PER_MB * megabytes)
+        parsed = parse({"path": str(found.file.absolute()), "suffix": suffix}, SECONDS + SECONDS_PER_MB * megabytes)
     except LimitError as error:
         raise UnparsableError(f"reading it {error}") from error
     if "refused" in parsed:

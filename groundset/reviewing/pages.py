@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from flask import Blueprint, Flask, abort, redirect, render_template, request, url_for
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
 from groundset.printing import printable
+from groundset.reviewing.bodies import LONGEST_BODY, receive
 from groundset.reviewing.cards import card_of
 from groundset.reviewing.desk import Desk, Item
 from groundset.reviewing.duels import duels, entrants, seen_openly
@@ -30,7 +32,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 def make_app(desk: Desk, token: str) -> Flask:
     """Return the application that serves a desk below ``/token/``, one request at a time."""
     app = Flask("groundset.reviewing", static_folder=None)
-    app.config.update(MAX_CONTENT_LENGTH=1_000_000, MAX_FORM_MEMORY_SIZE=1_000_000)
+    app.config.update(MAX_CONTENT_LENGTH=LONGEST_BODY, MAX_FORM_MEMORY_SIZE=LONGEST_BODY)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters["shown"] = lambda text: printable(text, lines=True)
     app.jinja_env.filters["tidy"] = _tidy
@@ -40,6 +42,10 @@ def make_app(desk: Desk, token: str) -> Flask:
     answer, turn = app.wsgi_app, threading.Lock()
 
     def in_turn(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        try:
+            receive(environ)  # a body that comes slowly keeps nobody else waiting
+        except HTTPException as refused:
+            return refused(environ, start_response)
         with turn:
             return answer(environ, start_response)
 

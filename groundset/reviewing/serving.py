@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from groundset.reviewing.bodies import BODY_SECONDS
 from groundset.reviewing.desk import Desk
 from groundset.reviewing.pages import make_app
 from programs.errors import InputError
@@ -23,6 +24,8 @@ _HOST = "127.0.0.1"
 
 class _Quiet(WSGIRequestHandler):
     """Says nothing of requests: their addresses hold the token."""
+
+    timeout = BODY_SECONDS
 
     def log(self, type: str, message: str, *args: object) -> None:
         """Pass over a line of the log."""

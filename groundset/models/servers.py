@@ -5,14 +5,12 @@ that tells a wrong key and a wrong name, because some servers list their models 
 Neither request holds a text of the user's.
 """
 
-import json
 import logging
 import os
 import re
 import socket
 import ssl
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -21,6 +19,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from groundset import privacy
+from groundset.models.answers import BoundedTransport, LateAnswerError, UnusableAnswerError, within
+from groundset.models.clients import ModelClient
 from groundset.models.specs import HostedSpec, LocalSpec, OpenAISpec, parse_spec
 from programs.errors import UnreachableModelError
 
@@ -30,6 +30,8 @@ _LIST_SECONDS = 5.0
 _LIST_BYTES = 2**20
 _TOKEN_SECONDS = 30.0  # the server may load the model first
 _NAMED = 5
+_LONGEST_NAME = 100  # of a model, in a message
+_LONGEST_LINE = 500  # of what a server says, which may be megabytes
 
 
 def connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
@@ -82,6 +84,9 @@ def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequ
     """
     from dspy.utils import exceptions
 
+    for cause in _causes(error):
+        if isinstance(cause, UnusableAnswerError):
+            return f"{_place(spec)} {cause}."
     status = getattr(error, "status", None)
     variables = getattr(error, "env_keys", ()) or ()
     if isinstance(error, exceptions.LMNotConfiguredError):
@@ -91,7 +96,9 @@ def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequ
     if isinstance(error, exceptions.LMBillingError):
         return f"{_place(spec)} wants to be paid: there is no credit left for this key."
     if isinstance(error, exceptions.LMRateLimitError):
-        return f"{_place(spec)} takes no more calls for now (429): try again later."
+        wait = getattr(error, "retry_after", None)
+        asked = f"; it asks to wait {wait:.0f} seconds" if wait else ""
+        return f"{_place(spec)} takes no more calls for now (429){asked}: try again later."
     if _timed_out(error):
         return f"{_place(spec)} did not answer in time; if it still loads its model, try again when it has."
     if isinstance(error, exceptions.LMTransportError):
@@ -100,6 +107,8 @@ def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequ
         if isinstance(error, exceptions.LMUnsupportedModelError) or status == 404:
             return _not_served(spec, served, told=spec.model in error.message)
         return _unknown_provider(spec)
+    if getattr(error, "feature", None) == "n":  # nobody asks for several
+        return f"{_place(spec)} sent several choices where one was asked for."
     if isinstance(error, exceptions.LMConfigurationError | exceptions.LMUnsupportedFeatureError):
         return f"{spec.name} cannot be asked: {plain_words(error)}"
     if status == 503:
@@ -112,37 +121,33 @@ def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequ
 def plain_words(error: BaseException) -> str:
     """Return the first line of an error without the names of classes that LiteLLM puts before it."""
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return re.sub(r"^(?:\[[^]]*\] )?(?:(?:litellm\.)?\w+(?:Error|Exception)(?:: | - ))+", "", first)
+    told = re.sub(r"^(?:\[[^]]*\] )?(?:(?:litellm\.)?\w+(?:Error|Exception)(?:: | - ))+", "", first[:_LONGEST_LINE])
+    return f"{told} …" if len(first) > _LONGEST_LINE else told
 
 
 def _listed(spec: OpenAISpec) -> list[str] | None:
     """Return the names of the models that a server lists, None if it lists none in the way of OpenAI."""
     headers = {"Authorization": f"Bearer {_key(spec) or 'none'}"}
-    given_up = time.monotonic() + _LIST_SECONDS
     connection(spec)  # a server on this machine is not looked for behind a proxy
+    transport = BoundedTransport(_LIST_SECONDS, _LIST_BYTES)
     try:
-        with (
-            httpx.Client(timeout=_LIST_SECONDS, follow_redirects=True) as client,
-            client.stream("GET", f"{spec.base_url}/models", headers=headers) as answer,
-        ):
-            found = b""
-            for part in answer.iter_bytes():
-                found += part
-                if time.monotonic() > given_up:
-                    raise UnreachableModelError(_silence(spec, _LIST_SECONDS))
-                if len(found) > _LIST_BYTES:
-                    return None
-        listed = json.loads(found) if answer.is_success else None
+        answer = within(_LIST_SECONDS, lambda: transport.get(f"{spec.base_url}/models", headers))
+        listed = answer.json() if answer.is_success else None
     except httpx.TimeoutException:
         raise UnreachableModelError(_silence(spec, _LIST_SECONDS)) from None
+    except LateAnswerError as error:
+        raise UnreachableModelError(f"{_place(spec)} {error}.") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise UnreachableModelError(_no_way(spec, error)) from error
-    except (ValueError, RecursionError):  # what was sent is no JSON
+    except (UnusableAnswerError, ValueError, RecursionError):  # too much, or no JSON
         return None
+    finally:
+        transport.close()
     models = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(models, list):
         return None
-    return [str(model["id"]) for model in models if isinstance(model, dict) and "id" in model]
+    ids = [model.get("id") for model in models if isinstance(model, dict)]
+    return [name for name in ids if isinstance(name, str)]
 
 
 def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None) -> str | None:
@@ -154,13 +159,15 @@ def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None
     log = logging.getLogger("dspy.clients.lm")
     level = log.level
     log.setLevel(logging.ERROR)  # DSPy would warn that a token is not much
-    lm = dspy.LM(cache=False, num_retries=0, timeout=_TOKEN_SECONDS, **connection(spec))
+    client = ModelClient(spec, connection(spec), _TOKEN_SECONDS)
     try:
         with dspy.context(disable_history=True):
-            answer = lm(Request(model=lm.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1)))
+            answer = client.ask(
+                Request(model=client.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1))
+            )
     except exceptions.LMRateLimitError:
         return None
-    except exceptions.LMError as error:
+    except (exceptions.LMError, UnusableAnswerError) as error:
         if _timed_out(error):
             late = "a model that takes longer to load must be loaded before"
             return f"{_silence(spec, _TOKEN_SECONDS).rstrip('.')}; {late}."
@@ -169,7 +176,7 @@ def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None
         return why_failed(spec, error, served)
     finally:
         log.setLevel(level)
-        lm.close()
+        client.close()
     # DSPy makes an empty answer of whatever is JSON; a thinking model may have said nothing yet.
     said = answer.message.text or answer.usage.output_tokens or any(answer.provider_data.get("choices") or ())
     return None if said else _no_model_server(spec)
@@ -221,7 +228,8 @@ def _no_way(spec: OpenAISpec | HostedSpec, error: BaseException) -> str:
 def _timed_out(error: BaseException) -> bool:
     from dspy.utils.exceptions import LMTimeoutError
 
-    return isinstance(error, LMTimeoutError) or any(isinstance(cause, TimeoutError) for cause in _causes(error))
+    late = (TimeoutError, LateAnswerError)
+    return isinstance(error, LMTimeoutError) or any(isinstance(cause, late) for cause in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -241,8 +249,9 @@ def _not_served(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None, *, 
     if isinstance(spec, HostedSpec):
         return f"{spec.name}: the provider has no such model."
     if served and not _lists(served, spec):
+        names = [name[:_LONGEST_NAME] for name in served[:_NAMED]]
         more = f" and {len(served) - _NAMED} more" if len(served) > _NAMED else ""
-        return f"{_place(spec)} does not serve {spec.model!r}; it serves {', '.join(served[:_NAMED])}{more}."
+        return f"{_place(spec)} does not serve {spec.model!r}; it serves {', '.join(names)}{more}."
     if told or served is not None:
         return f"{_place(spec)} does not serve {spec.model!r}."
     return f"{_place(spec)} offers no chat completions there: a base URL mostly ends in /v1."

@@ -1,6 +1,5 @@
 """Opening a language model by its specification, ready for DSPy."""
 
-import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -8,25 +7,14 @@ from pathlib import Path
 from types import TracebackType
 
 import dspy
-from dspy.lm15 import Request, Response
-from dspy.utils.exceptions import LMError
 
-from groundset.models.servers import connection, why_failed, withheld
-from groundset.models.specs import (
-    HostedSpec,
-    LocalSpec,
-    ModelSpec,
-    OpenAISpec,
-    ensure_available,
-    parse_spec,
-    receiver,
-)
+from groundset.models.servers import withheld
+from groundset.models.specs import LocalSpec, ModelSpec, ensure_available, parse_spec, receiver
 from groundset.printing import say
 from groundset.runtime.adapter import PlainTextAdapter
-from groundset.runtime.control_tokens import ControlTokens
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
 from groundset.runtime.journal import CallJournal, CompletionEngine, JournaledEngine, MemoryJournal
-from programs.errors import ModelError
+from groundset.runtime.remote import RemoteEngine
 
 _LOG = logging.getLogger("dspy.clients.lm")
 
@@ -89,33 +77,6 @@ def _is_error(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.ERROR
 
 
-class RemoteEngine:
-    """Pass requests on to another ``dspy.LM``, so that a journal can stand before any model."""
-
-    def __init__(self, spec: OpenAISpec | HostedSpec) -> None:
-        self._spec = spec
-        self._lm = dspy.LM(cache=False, num_retries=2, **connection(spec))
-        self._control_tokens = ControlTokens()
-
-    def complete(self, request: Request) -> Response:
-        """Answer one request; no text in it is read as one of the common control tokens.
-
-        Raises:
-            ModelError: the server gave no answer, after some tries.
-        """
-        try:
-            return self._control_tokens.guard(dataclasses.replace(request, model=self._lm.model), self._lm)
-        except LMError as error:
-            why = why_failed(self._spec, error)
-            if why is None:
-                raise
-            raise ModelError(why) from error
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._lm.close()
-
-
 def open_lm(
     spec: str | ModelSpec,
     *,
@@ -135,7 +96,8 @@ def open_lm(
         workers: calls in flight.
         adapters: files of adapters for local weights, by the name that calls give.
         verbose: let the embedded runtime's log through.
-        tell: is told who gets texts, and which key is kept back; standard error by default.
+        tell: is told who gets texts, which key is kept back and how long a server lets us wait; standard error by
+            default.
 
     Raises:
         UnknownModelError: if the specification names nothing.
@@ -150,9 +112,10 @@ def open_lm(
             engine, model=f"local/{parsed.sha256[:16]}", name=parsed.name, sha256=parsed.sha256, journal=journal
         )
     to = receiver(parsed)
+    tell = tell or partial(say, err=True)
     for line in (withheld(parsed), f"Texts go to {to}." if to else None):
         if line:
-            (tell or partial(say, err=True))(line)
+            tell(line)
     return LanguageModel(
-        RemoteEngine(parsed), model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal
+        RemoteEngine(parsed, tell), model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal
     )

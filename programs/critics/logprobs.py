@@ -11,6 +11,7 @@ from programs.critics.base import Inputs
 from programs.errors import ModelError
 
 _TOP = 20
+_ROUNDING = 1e-3  # how far above that of 1 servers round a logarithm
 
 
 class LogprobCritic:
@@ -38,7 +39,7 @@ class LogprobCritic:
         """Return ``{"noul": p}`` for yes/no questions, ``probabilities`` and ``confidence`` for the others.
 
         Raises:
-            ModelError: if the server returns no log-probabilities.
+            ModelError: if the server returns no log-probabilities, or what is none.
         """
         answers = {}
         for name, question in questions.items():
@@ -73,6 +74,8 @@ class LogprobCritic:
             return [1 / len(labels)] * len(labels)
         first = response.logprobs[0]
         ranked = {top.token: top.logprob for top in first.top} or {first.token: first.logprob}
+        if any(math.isnan(logprob) or logprob > _ROUNDING for logprob in ranked.values()):
+            raise ModelError(f"{self._lm.model} returns log-probabilities that cannot be: it cannot decide.")
         masses = [0.0] * len(labels)
         for token, logprob in ranked.items():
             word = token.strip().casefold()

@@ -1,16 +1,20 @@
 """A model on an OpenAI-compatible server, over real HTTP on loopback."""
 
 import json
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import dspy
 import pytest
 from dspy.lm15 import Config, Message, Request
+from dspy.utils.exceptions import LMError
 
 from groundset.models import servers
+from groundset.runs.failures import fatal_error
+from groundset.runtime import remote
 from groundset.runtime.journal import MemoryJournal
 from groundset.runtime.lms import open_lm
 from programs.critics.logprobs import LogprobCritic
@@ -18,9 +22,12 @@ from programs.deciding import decide
 from programs.errors import ModelError, UnknownModelError
 from signatures import AskQuestion, JudgeQuestion
 
+Answer = tuple[int, dict[str, str], dict[str, Any]]
+
 
 class Server(ThreadingHTTPServer):
     seen: list[tuple[str | None, dict[str, Any]]]
+    answers: list[Answer]  # to come, in the place of honest ones
     logprobs: bool
 
 
@@ -41,6 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.logprobs and body.get("logprobs"):
             top = [{"token": " Yes", "logprob": -0.1, "bytes": None}, {"token": "no", "logprob": -3.0, "bytes": None}]
             choice["logprobs"] = {"content": [{"token": " Yes", "logprob": -0.1, "bytes": None, "top_logprobs": top}]}
+        status, headers, changes = self.server.answers.pop(0) if self.server.answers else (200, {}, {})
         self._send(
             {
                 "id": "1",
@@ -49,12 +57,17 @@ class Handler(BaseHTTPRequestHandler):
                 "model": body["model"],
                 "choices": [choice],
                 "usage": {"prompt_tokens": 12, "completion_tokens": 6, "total_tokens": 18},
-            }
+                **changes,
+            },
+            status,
+            headers,
         )
 
-    def _send(self, body: dict[str, Any]) -> None:
+    def _send(self, body: dict[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         answer = json.dumps(body).encode()
-        self.send_response(200)
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
@@ -68,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     servers.check_served.cache_clear()  # another server may have had the same port
     server = Server(("127.0.0.1", 0), Handler)
-    server.seen, server.logprobs = [], True
+    server.seen, server.answers, server.logprobs = [], [], True
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
@@ -116,3 +129,66 @@ def test_the_lm_critic_reads_a_servers_log_probabilities(server: Server) -> None
 def test_an_unknown_name_is_refused_with_near_matches() -> None:
     with pytest.raises(UnknownModelError, match=r"qwen2\.5-coder-0\.5b"):
         open_lm("qwen2.5-coder-0.6b")
+
+
+def ask(server: Server, monkeypatch: pytest.MonkeyPatch, answers: list[Answer]) -> tuple[list[str], list[float]]:
+    """Ask an open model; the server answers so from then on, and honestly in the end."""
+    told: list[str] = []
+    slept: list[float] = []
+    monkeypatch.setattr(remote.time, "sleep", slept.append)
+    with open_lm(spec(server), tell=told.append) as model:
+        server.answers = answers
+        request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
+        assert model.lm(request).message.text == "When was the bridge opened?"
+    return told, slept
+
+
+def test_a_pause_that_a_server_asks_for_is_made_and_said(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = (429, {"Retry-After": "40"}, {"error": {"message": "slow down"}})
+    told, slept = ask(server, monkeypatch, [busy, (503, {}, {})])
+    assert slept == [40.0, 2.0]
+    assert told == ["Waiting 40 seconds, as openai/tiny asks for."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ((429, {"Retry-After": "100000"}, {}), r"for now \(429\); it asks to wait 100000 seconds: try again later\.$"),
+        ((200, {}, {"usage": {"prompt_tokens": 10**30}}), r" reports a count of tokens that cannot be\.$"),
+        ((200, {}, {"choices": [{}, {}]}), r" sent several choices where one was asked for\.$"),
+        ((200, {}, {"padding": "x" * 2**23}), r" answered with more than 8 MiB\.$"),
+        *(
+            (
+                (200, {}, {"choices": [{"logprobs": {"content": [{"token": "yes", "logprob": value}]}}]}),
+                r" reports a log-probability that cannot be",
+            )
+            for value in (1000.0, "nan", "inf")
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_and_asked_again_by_the_next_run(
+    server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, why: str
+) -> None:
+    journal = MemoryJournal()
+    monkeypatch.setattr(remote.time, "sleep", lambda seconds: pytest.fail("it is not waited"))
+    with open_lm(spec(server), journal=journal) as model:
+        request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
+        server.answers = [answer]
+        with pytest.raises(LMError) as caught:
+            model.lm(request)
+        failed = fatal_error(caught.value)
+        assert failed is not None
+        assert failed.exit_code == 1
+        assert re.search(f"^The model server at http://127.0.0.1:{server.server_port}/v1.*{why}", str(failed))
+        assert model.lm(request).message.text == "When was the bridge opened?", "nothing of it was kept"
+
+
+def test_an_answer_that_does_not_come_ends_in_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "ANSWER_SECONDS", 0.3)
+    over = threading.Event()
+    with open_lm(spec(server)) as model:
+        monkeypatch.setattr(Handler, "_send", lambda *_: over.wait(10))
+        request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
+        with pytest.raises(LMError, match=r"did not answer within 0\.3 seconds"):
+            model.lm(request)
+        over.set()

@@ -9,6 +9,7 @@ import pytest
 
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
+from programs.errors import ModelError
 from signatures import JudgeQuestion
 
 
@@ -49,3 +50,27 @@ def test_a_demo_shows_its_inputs_and_the_label_of_the_question_asked() -> None:
     assert by_question["answerable"][1] == "no"
     for name in ("clear", "answerable"):
         assert by_question[name][0].startswith("Passage: The mill burned.\nQuestion: What burned?\n\n")
+
+
+@pytest.mark.parametrize("logprob", [math.nan, math.inf, 1000.0, 0.1])
+def test_a_log_probability_that_cannot_be_decides_nothing(logprob: float) -> None:
+    top = [SimpleNamespace(token="no", logprob=-0.1), SimpleNamespace(token="yes", logprob=logprob)]
+
+    def broken(request: Any) -> Any:
+        return SimpleNamespace(logprobs=[SimpleNamespace(token="no", logprob=-0.1, top=top)])
+
+    broken.model = "local/x"  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match="cannot be"):
+        decide(dspy.Predict(JudgeQuestion), LogprobCritic(broken), passage="P.", question="Q?")
+
+
+@pytest.mark.parametrize("logprob", [-math.inf, -9999.0, 1e-6])
+def test_a_rounded_log_probability_is_taken(logprob: float) -> None:
+    top = [SimpleNamespace(token="no", logprob=0.0), SimpleNamespace(token="yes", logprob=logprob)]
+
+    def rounded(request: Any) -> Any:
+        return SimpleNamespace(logprobs=[SimpleNamespace(token="no", logprob=0.0, top=top)])
+
+    rounded.model = "local/x"  # type: ignore[attr-defined]
+    decision = decide(dspy.Predict(JudgeQuestion), LogprobCritic(rounded), passage="P.", question="Q?")
+    assert 0 <= decision.probability <= 0.5 + 1e-6

@@ -243,7 +243,8 @@ def unfinished_forms_at_the_review(target: Target, folder: Path) -> str:
         for _ in range(100):
             opened.append(socket.create_connection((str(address.hostname), address.port or 80)))
             opened[-1].sendall(
-                f"POST {address.path}undo HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 100\r\n\r\nx".encode()
+                f"POST {address.path}all HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 100\r\n"
+                "Content-Type: application/x-www-form-urlencoded\r\n\r\ndo=sign".encode()
             )
         time.sleep(1)
         page = HTTPConnection(str(address.hostname), address.port, timeout=5)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from groundset.models.answers import UnusableAnswerError
 from groundset.tracking.place import without_secrets
 from programs.errors import HubError
 
@@ -38,6 +39,8 @@ def _told(error: BaseException, repo: str, host: str) -> str:
         return f"{host} cannot be reached ({str(error) or type(error).__name__}); once it can, {_AGAIN}"
     if isinstance(error, OSError):
         return f"a file of this machine cannot be used: {error}"
+    if isinstance(error, UnusableAnswerError):
+        return f"{host} {error}; mind HF_ENDPOINT"
     if str(error).startswith("Invalid metadata"):
         return f"{host} refuses the card: {error}"
     return f"{host} does not answer as the Hub does ({type(error).__name__}: {error}); mind HF_ENDPOINT"

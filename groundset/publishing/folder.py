@@ -5,6 +5,7 @@ from pathlib import Path
 
 from groundset.exports.hf import CORPUS, QA, by_split, corpus_table, qa_table
 from groundset.folders import check_own, whole_folder
+from groundset.models.progress import human_size
 from groundset.publishing.card import Publication, card_body, data_file, front_matter
 from groundset.publishing.merging import merged_card
 from programs.errors import InputError
@@ -13,6 +14,7 @@ CARD = "README.md"
 PROVENANCE = "groundset.json"
 DATA = tuple(f"data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
 """Glob patterns of our tables, also of those of an earlier version."""
+_LONGEST_CARD = 1_000_000  # bytes; those that people write are a hundredth of it
 _ROWS = 20_000  # of a row group: some tens of megabytes, which whoever shows or streams the set reads at once
 
 
@@ -50,9 +52,11 @@ def read_card(file: Path, where: str) -> str:
     """Return the text of a card; ``where`` is what to name if it cannot be read.
 
     Raises:
-        InputError: it is no text.
+        InputError: it is no text, or longer than any card.
     """
     try:
+        if file.stat().st_size > _LONGEST_CARD:
+            raise InputError(f"{where}: {CARD} there is longer than {human_size(_LONGEST_CARD)}; shorten it there")
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: {CARD} there is not UTF-8; mend it there") from error

@@ -9,12 +9,14 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from groundset import __version__, privacy
 from groundset.folders import fits
+from groundset.models.answers import UnusableAnswerError, bounding
 from groundset.models.progress import human_size
 from groundset.publishing.card import MAIN
 from groundset.publishing.errors import explained
@@ -25,6 +27,9 @@ from programs.errors import GroundsetError, HubError, InputError
 
 _KIND = "dataset"
 _CONNECT, _ANSWER = 10.0, 120.0  # seconds
+_ANSWER_BYTES = 64 * 2**20  # a listing of as many files as follow takes a fraction
+_OF_THE_CLIENT = (OSError, ValueError, RuntimeError, KeyError)
+_MOST_FILES = 100_000  # the Hub advises against more in one repository
 _ON_CARD = "Warnings while validating metadata"
 
 
@@ -60,7 +65,15 @@ def asking_the_hub(repo: str) -> Iterator[Asking]:
             yield Asking(api, without_secrets(endpoint), host)
     except GroundsetError:
         raise
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, RuntimeError, KeyError) as error:
+    except (
+        httpx.HTTPError,
+        httpx.InvalidURL,
+        OSError,
+        ValueError,
+        RuntimeError,
+        KeyError,
+        UnusableAnswerError,
+    ) as error:
         raise explained(error, repo, host, token) from error
 
 
@@ -99,8 +112,10 @@ class HubDataset:
             self._api.create_branch(self._repo, repo_type=_KIND, branch=self._branch, exist_ok=True)
             info = self._api.dataset_info(self._repo, revision=self._branch)
         self.is_private, self._commit = bool(info.private), str(info.sha)
-        tree = self._api.list_repo_tree(self._repo, repo_type=_KIND, revision=self._commit, recursive=True)
-        self._there = {entry.path: entry for entry in tree if isinstance(entry, RepoFile)}
+        tree = iter(self._api.list_repo_tree(self._repo, repo_type=_KIND, revision=self._commit, recursive=True))
+        self._there = {entry.path: entry for entry in islice(tree, _MOST_FILES) if isinstance(entry, RepoFile)}
+        if next(tree, None) is not None:
+            raise HubError(f"{self.url} lists more than {_MOST_FILES} files; name another repository")
 
     def card(self, aside: Path) -> str:
         """Return the card that is there, nothing if there is none; ``aside`` is a folder for what is fetched.
@@ -189,21 +204,29 @@ def _online() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the Hub's client from logging and drawing bars, and from waiting for ever; then restore its settings."""
+    """Keep the Hub's client from logging, drawing bars, and waiting or reading for ever; then restore its settings."""
     import httpx
     from huggingface_hub import get_session, utils
 
     hub: Any = utils
     verbosity, drawn = hub.logging.get_verbosity(), not hub.are_progress_bars_disabled()
     session = get_session()
-    timeout = session.timeout
+    timeout, hooks = session.timeout, session.event_hooks
     session.timeout = httpx.Timeout(_ANSWER, connect=_CONNECT)
+    bounds = [bounding(_ANSWER_BYTES, _ANSWER), _without_pauses]
+    session.event_hooks = {**hooks, "response": [*hooks["response"], *bounds]}
     hub.logging.set_verbosity_error()  # its warnings name addresses that let others write
     hub.disable_progress_bars()
     try:
         yield
     finally:
-        session.timeout = timeout
+        session.timeout, session.event_hooks = timeout, hooks
         hub.logging.set_verbosity(verbosity)
         if drawn:
             hub.enable_progress_bars()
+
+
+def _without_pauses(response: Any) -> None:
+    """Take out the pause that an answer asks for: the client would make it, however long, and say nothing."""
+    for name in ("Retry-After", "RateLimit"):
+        response.headers.pop(name, None)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 
 import pandas as pd
 import pytest
@@ -337,3 +338,73 @@ def test_whoever_loads_the_dataset_from_the_hub_gets_its_rows(hub, push, tmp_pat
         "rank": "int64",
         "gt": [["ferry-0001"]],
     }
+
+
+def answering(monkeypatch, text, head, part=b"", parts=1_000_000):
+    """Let the Hub answer requests whose method and path hold a text with so much of its own."""
+    import hub_server
+
+    usual = hub_server._Handler._serve
+
+    def serve(handler):
+        if text not in f"{handler.command} {handler.path}":
+            return usual(handler)
+        handler.close_connection = True
+        with suppress(OSError):
+            handler._body()
+            handler.wfile.write(head)
+            for _ in range(parts):
+                handler.wfile.write(part)
+
+    monkeypatch.setattr(hub_server._Handler, "_serve", serve)
+
+
+@pytest.mark.parametrize("asked", ["POST /api/repos/create", "GET /api/datasets/you/demo", "/tree/", "README.md"])
+def test_an_answer_of_any_size_is_not_taken(hub, push, monkeypatch, asked):
+    push()
+    monkeypatch.setattr("groundset.publishing.hub._ANSWER_BYTES", 100_000)
+    head = b'HTTP/1.1 200 OK\r\nETag: "1"\r\nX-Repo-Commit: 1\r\nContent-Type: application/json\r\n\r\n'
+    answering(monkeypatch, asked, head, b"[" * 1000)
+    with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ answered with more than .* MiB; mind HF_ENDPOINT$"):
+        push(licence="mit")
+    assert len(hub.repos["you/demo"].messages) == 2
+
+
+def test_a_hub_that_does_not_finish_is_given_up(hub, push, monkeypatch):
+    monkeypatch.setattr("groundset.publishing.hub._ANSWER", 0.5)
+    answering(monkeypatch, "/tree/", b"HTTP/1.1 200 OK\r\n\r\n", b" ")
+    with pytest.raises(HubError, match=r"did not answer within 0\.5 seconds|cannot be reached"):
+        push()
+
+
+@pytest.mark.parametrize("hint", [b"Retry-After: 100000", b'RateLimit: "api";r=0;t=100000'])
+def test_a_pause_of_a_day_is_not_made(hub, push, monkeypatch, hint):
+    slept = []
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", slept.append)
+    answering(monkeypatch, "PUT /lfs/", b"HTTP/1.1 429 No\r\nContent-Length: 0\r\n%s\r\n\r\n" % hint, parts=0)
+    with pytest.raises(HubError, match="was asked too much; wait a few minutes"):
+        push()
+    assert slept
+    assert max(slept) <= 10
+
+
+def test_files_without_number_are_refused(hub, push, monkeypatch):
+    push()
+    monkeypatch.setattr("groundset.publishing.hub._MOST_FILES", 3)
+    with pytest.raises(HubError, match=r"lists more than 3 files; name another repository$"):
+        push(licence="mit")
+
+
+def test_a_card_of_megabytes_is_refused(hub, push):
+    push()
+    hub.put("you/demo", "README.md", b"# Ferries\n" * 200_000)
+    with pytest.raises(InputError, match=r"README\.md there is longer than 1\.0 MB; shorten it there$"):
+        push(licence="mit")
+
+
+def test_the_settings_of_the_hubs_client_are_as_before(hub, push):
+    from huggingface_hub import get_session
+
+    before = get_session().event_hooks
+    push()
+    assert get_session().event_hooks == before

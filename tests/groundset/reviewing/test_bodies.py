@@ -30,7 +30,7 @@ def send(address: str) -> Iterator[Sent]:
     def send(*headers: str, body: bytes = b"do=sign") -> socket.socket:
         opened.append(socket.create_connection((place.hostname, place.port), timeout=30))
         form = "Content-Type: application/x-www-form-urlencoded"
-        lines = [f"POST {place.path}undo HTTP/1.1", f"Host: {place.netloc}", form, *headers, "", ""]
+        lines = [f"POST {place.path}all HTTP/1.1", f"Host: {place.netloc}", form, *headers, "", ""]
         opened[-1].sendall("\r\n".join(lines).encode() + body)
         return opened[-1]
 
@@ -81,7 +81,7 @@ def test_a_body_of_another_size_is_refused_at_once(send: Sent, headers: tuple[st
 
 @pytest.mark.parametrize("length", ["-5", "many", ""])
 def test_a_length_that_is_none_is_no_body(send: Sent, length: str) -> None:
-    assert b" 303 " in send(f"Content-Length: {length}", body=b"").recv(100)
+    assert b" 400 " in send(f"Content-Length: {length}", body=b"").recv(100)
 
 
 def test_a_body_that_ends_early_is_refused(send: Sent) -> None:

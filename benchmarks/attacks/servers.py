@@ -262,6 +262,40 @@ def unfinished_forms_at_the_review(target: Target, folder: Path) -> str:
     return ""
 
 
+def tracked_runs_asked_for_from_elsewhere(target: Target, folder: Path) -> str:
+    """Ask the pages of tracked runs by another name, from another page, and for files outside."""
+    store = ("--tracking", str(folder / "store"))
+    options = ("--recipe", "single", "--size", "1", *store, "--out", folder / "run")
+    with serving() as server:
+        documents = _documents(folder)
+        if fault := target.run("generate", documents, "--lm", server.spec, *options, counts=False).fault((0, 3)):
+            return fault
+    started = time.monotonic()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    pages = target.start("ui", "--port", str(port), *store)
+    try:
+        if not pages.wait_for("in a browser"):
+            return "the pages are not served"
+        for method, path, headers in (
+            ("GET", "/", {"Host": "elsewhere.example"}),
+            ("POST", "/api/2.0/mlflow/experiments/create", {"Origin": "https://elsewhere.example"}),
+            ("POST", "/api/2.0/mlflow/experiments/create", {"Origin": "null"}),
+            ("GET", "/api/2.0/mlflow-artifacts/artifacts/../../../../etc/passwd", {}),
+            ("GET", "/api/2.0/mlflow-artifacts/artifacts/..%2f..%2f..%2fetc%2fpasswd", {}),
+        ):
+            page = HTTPConnection("127.0.0.1", port, timeout=20)
+            page.request(method, path, headers=headers)
+            if (answer := page.getresponse()).status < 400:
+                return f"{method} {path} {headers}: {answer.status}"
+    finally:
+        target.seconds = time.monotonic() - started
+        pages.end()
+    target.last_line = "all refused"
+    return ""
+
+
 ATTACKS = (
     answer_of_4_gb,
     answer_of_1_gb_as_gzip,
@@ -284,4 +318,5 @@ ATTACKS = (
     tokens_below_zero,
     text_of_7_mb,
     unfinished_forms_at_the_review,
+    tracked_runs_asked_for_from_elsewhere,
 )

@@ -102,7 +102,7 @@ class _Bounded(httpx.SyncByteStream):
         self._stream.close()
 
 
-class Answer:
+class ReceivedAnswer:
     """A whole answer, as DSPy's engine reads it."""
 
     def __init__(self, response: httpx.Response) -> None:
@@ -140,7 +140,7 @@ class BoundedTransport:
             event_hooks={"response": [bounding(most, seconds)]},
         )
 
-    def stream(self, request: Any) -> Answer:
+    def stream(self, request: Any) -> ReceivedAnswer:
         """Send a request of the engine and return the whole answer.
 
         Raises:
@@ -150,7 +150,7 @@ class BoundedTransport:
         from dspy.lm15 import TransportError
 
         try:
-            return Answer(
+            return ReceivedAnswer(
                 self._client.request(request.method, request.url, headers=request.headers, content=request.body or None)
             )
         except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -17,6 +17,7 @@ from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMError
 
 from groundset.models import OpenAISpec, ensure_available, parse_spec, servers
+from groundset.models.answers import BoundedTransport, UnusableAnswerError
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import open_lm
 from programs.errors import UnreachableModelError
@@ -390,3 +391,32 @@ def test_a_hosted_model_is_asked_for_one_token(serve: Serve, monkeypatch: pytest
     server.answers[CHAT] = NO_MODEL
     with pytest.raises(UnreachableModelError, match=r"^openai/tiny-two: the provider has no such model\.$"):
         ensure_available(parse_spec("openai/tiny-two"))
+
+
+def test_what_a_server_says_fills_no_screen(serve: Serve) -> None:
+    models = listed("n" * 100_000, "m")
+    told = refusal(serve({MODELS: models, CHAT: NO_MODEL}).server_port)
+    assert told == f"The model server at URL does not serve 'tiny'; it serves {'n' * 100}, m."
+    assert servers.plain_words(ValueError("x" * 1_000_000)) == f"{'x' * 500} …"
+
+
+def test_what_the_environment_says_of_hosted_models_concerns_no_other_server(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosted = serve({CHAT: (200, COMPLETION)})
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{hosted.server_port}/v1")
+    server = serve({MODELS: listed("tiny"), CHAT: (200, COMPLETION)})
+    check(server.server_port)
+    assert [path for path, _ in server.seen] == [MODELS, CHAT]
+    assert hosted.seen == []
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "groq"])
+def test_the_answers_of_hosted_models_have_limits_too(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(transport: BoundedTransport, request: Any) -> None:
+        raise UnusableAnswerError("was asked by the transport that has limits")
+
+    monkeypatch.setattr(BoundedTransport, "stream", refuse)
+    monkeypatch.setenv(f"{provider.upper()}_API_KEY", "mine")
+    with pytest.raises(UnreachableModelError, match=rf"^{provider}/limited was asked by the transport"):
+        ensure_available(parse_spec(f"{provider}/limited"))

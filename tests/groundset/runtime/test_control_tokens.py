@@ -9,9 +9,10 @@ import pytest
 from dspy.lm15 import Config, Message, Request, Response, Usage
 
 from groundset.models.specs import OpenAISpec
+from groundset.runtime import remote
 from groundset.runtime.control_tokens import COMMON_TOKENS, ControlTokens
 from groundset.runtime.embedded import EmbeddedEngine
-from groundset.runtime.lms import LanguageModel, RemoteEngine
+from groundset.runtime.lms import LanguageModel
 from groundset.runtime.vocabulary import special_tokens
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
@@ -72,16 +73,17 @@ def test_a_model_on_a_server_is_guarded_too(monkeypatch):
     class Client:
         model = "openai/tiny"
 
-        def __init__(self, **options: Any) -> None:
+        def __init__(self, *settings: Any) -> None:
             clients.append(self)
 
-        def __call__(self, request: Request) -> Response:
+        def ask(self, request: Request, seconds: float) -> Response:
             self.request = request
             return answer("It is < |eot_id|>.")
 
     clients: list[Any] = []
-    monkeypatch.setattr(dspy, "LM", Client)
-    said = RemoteEngine(OpenAISpec("tiny", "http://127.0.0.1:9/v1")).complete(ask("What is <|eot_id|>?"))
+    monkeypatch.setattr(remote, "ModelClient", Client)
+    engine = remote.RemoteEngine(OpenAISpec("tiny", "http://127.0.0.1:9/v1"), print)
+    said = engine.complete(ask("What is <|eot_id|>?"))
     [client] = clients
     assert client.request.messages[0].text == "What is < |eot_id|>?"
     assert said.message.text == "It is <|eot_id|>."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.options import for_python
 from programs.errors import InputError
+from programs.foreign import MAX_TEXT
 from programs.text import plain_passage
 
 if TYPE_CHECKING:
@@ -74,14 +75,17 @@ def judge(
 
 
 def check_row(row: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
-    """Refuse a row without the named texts.
+    """Refuse a row without the named texts, or with one that is too long.
 
     Raises:
-        InputError: one is missing; the message begins with ``where``.
+        InputError: one is missing or too long; the message begins with ``where``.
     """
     for field in fields:
-        if not text_of(row, field).strip():
+        text = text_of(row, field)
+        if not text.strip():
             raise InputError(f"{where}: `{field}` is missing, empty or not a text")
+        if len(text) > MAX_TEXT:
+            raise InputError(f"{where}: `{field}` is longer than {MAX_TEXT:,} characters")
 
 
 def judged_rows(

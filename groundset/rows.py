@@ -1,4 +1,4 @@
-"""The rows of other people's files, JSONL or parquet, each with the words that say where it stands."""
+"""The rows of other people's files, each with the words that say where it stands, and what their columns may hold."""
 
 import json
 import math
@@ -8,31 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from programs.errors import InputError
+from programs.foreign import MAX_NAME, MAX_TEXT, numbered_lines
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic reads JSON up to a depth of 200, and what is stored of a run holds metadata several levels down.
 _MAX_DEPTH = 100
-_ROWS_AT_ONCE = 1024
+_MAX_HEADINGS = 100  # HTML knows six levels
+_NAMES = ("path", "title", "evolution", "language", "split", "document_id")
 
 
 def jsonl_rows(file: Path) -> Iterator[Row]:
     """Yield the objects of a file with one in each line; blank lines are passed over.
 
     Raises:
-        InputError: a line is no JSON object; the message names it.
+        InputError: a line is no JSON object, or too long; the message names it.
         OSError: the file cannot be read.
     """
-    try:
-        lines = file.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8 text") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in numbered_lines(file):
         if not line.strip():
             continue
         where = f"{file}, line {number}"
         try:
-            fields = json.loads(line)
+            fields = json.loads(line.decode())
             json.dumps(fields, ensure_ascii=False).encode()  # half a character, as "\ud800" is, cannot be written
+        except UnicodeDecodeError as error:
+            raise InputError(f"{where}: not UTF-8 text") from error
         except UnicodeError as error:
             raise InputError(f"{where}: not valid Unicode text") from error
         except RecursionError as error:
@@ -42,37 +42,6 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
         if not isinstance(fields, dict):
             raise InputError(f"{where}: not a JSON object")
         yield where, fields
-
-
-def parquet_rows(file: Path) -> Iterator[Row]:
-    """Yield the rows of a parquet file, which is never in memory as a whole.
-
-    Raises:
-        InputError: it is no parquet file, or damaged.
-        OSError: the file cannot be read.
-    """
-    # pyarrow takes a while to import; only parquet files wait for it.
-    import pyarrow
-    from pyarrow import parquet
-
-    number = 0
-    try:
-        # Arrow itself opens no path that is not UTF-8.
-        with file.open("rb") as stream, parquet.ParquetFile(stream) as opened:
-            for batch in opened.iter_batches(batch_size=_ROWS_AT_ONCE):
-                for fields in batch.to_pylist():
-                    number += 1
-                    yield f"{file}, row {number}", fields
-    except pyarrow.ArrowException as error:
-        raise InputError(f"{file} is not a parquet file ({str(error).splitlines()[0]})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: its texts are not UTF-8") from error
-    except (OverflowError, ValueError) as error:  # of a time after the year 9999
-        raise InputError(f"{file}, after row {number}: {error}") from error
-    except OSError as error:
-        if error.errno is None:  # pyarrow's word for bytes that it cannot make anything of
-            raise InputError(f"{file} is damaged ({str(error).splitlines()[0]})") from error
-        raise
 
 
 def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
@@ -91,6 +60,8 @@ def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
         raise InputError(f"{where}, column {name}: must be text, not {type(value).__name__}")
     if not value.strip():
         raise InputError(f"{where}, column {name}: is empty")
+    most = MAX_NAME if name.endswith("id") or name in _NAMES else MAX_TEXT
+    check_length(f"{where}, column {name}", value, most)
     return value
 
 
@@ -103,6 +74,31 @@ def optional(where: str, fields: Mapping[str, Any], name: str) -> str | None:
     value = fields.get(name)
     is_blank = value is None or (isinstance(value, str) and not value.strip())
     return None if is_blank else required(where, fields, name)
+
+
+def check_length(where: str, text: str, most: int = MAX_TEXT) -> None:
+    """Refuse a text of more characters than this.
+
+    Raises:
+        InputError: it has more; the message begins with ``where``.
+    """
+    if len(text) > most:
+        raise InputError(f"{where}: longer than {most:,} characters")
+
+
+def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the texts in ``headings``, none if there is no such column.
+
+    Raises:
+        InputError: they are no list of texts, or more or longer than any headings are.
+    """
+    headings = fields.get("headings") or []
+    if not isinstance(headings, list) or not all(isinstance(each, str) for each in headings):
+        raise InputError(f"{where}, column headings: must be a list of texts")
+    if len(headings) > _MAX_HEADINGS:
+        raise InputError(f"{where}, column headings: more than {_MAX_HEADINGS}")
+    check_length(f"{where}, column headings", "".join(headings), MAX_NAME)
+    return tuple(headings)
 
 
 def span_of(where: str, fields: Mapping[str, Any]) -> list[int] | None:
@@ -126,7 +122,7 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the object in ``metadata`` as JSON knows it, empty if there is none.
 
     Raises:
-        InputError: it is no object, or nested too deep.
+        InputError: it is no object, nested too deep or too long.
     """
     metadata = fields.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
@@ -134,7 +130,9 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     if _is_nested(metadata, _MAX_DEPTH):
         raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
     # Parquet brings dates and other values that JSON does not know.
-    plain: dict[str, Any] = json.loads(json.dumps(metadata or {}, default=_plain))
+    told = json.dumps(metadata or {}, ensure_ascii=False, default=plain_value)
+    check_length(f"{where}, column metadata", told)
+    plain: dict[str, Any] = json.loads(told)
     return plain
 
 
@@ -149,5 +147,6 @@ def _is_nested(value: object, depth: int) -> bool:
     return inner is not None and (depth == 0 or any(_is_nested(each, depth - 1) for each in inner))
 
 
-def _plain(value: object) -> str:
+def plain_value(value: object) -> str:
+    """Return as text what JSON does not know."""
     return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -22,6 +22,7 @@ from programs.critics.linear import LinearHead
 from programs.deciding import OVERALL
 from programs.errors import LabelError
 from programs.languages.table import Languages
+from programs.text import beginnings
 
 _CURVE_POINTS = 60
 FEWEST_ROWS = 10  # good and bad ones each
@@ -176,7 +177,7 @@ def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str
 
 def rows_of(step: str, labels: Sequence[Label], encoder: Encoder, languages: Languages) -> Rows:
     """Return labels of chunks or questions as rows that a head is fitted to."""
-    evidence, inputs = HEAD_EVIDENCE[step], [label.inputs for label in labels]
+    evidence, inputs = HEAD_EVIDENCE[step], [beginnings(label.inputs) for label in labels]
     texts = [row[evidence.subject] for row in inputs]
     documents = [label.document for label in labels]
     return Rows(evidence.features(inputs, encoder, languages), encoder.encode(texts), texts, documents)

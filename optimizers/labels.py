@@ -150,7 +150,11 @@ def read_all(files: Sequence[Path]) -> list[Label]:
 
 def hashes_of(files: Sequence[Path]) -> list[dict[str, str]]:
     """Return name and SHA-256 of each file, as the record of a compile keeps them."""
-    return [{"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()} for file in files]
+    hashes = []
+    for file in files:
+        with file.open("rb") as stream:
+            hashes.append({"file": file.name, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()})
+    return hashes
 
 
 def splits_of(labels: Iterable[_OneLabel]) -> dict[Split, list[_OneLabel]]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from programs.errors import LabelError
+from programs.errors import InputError, LabelError
+from programs.foreign import numbered_lines
 
 
 class Annotated(Protocol):
@@ -106,13 +107,14 @@ def first_fault(error: ValidationError) -> str:
 
 def _objects(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]]:
     try:
-        lines = file.read_bytes().split(b"\n")
+        for number, line in numbered_lines(file):
+            if not line.strip():
+                continue
+            try:
+                yield number, json.loads(line.decode())
+            except (ValueError, RecursionError):
+                problems.append(Problem(file, number, "not valid JSON in UTF-8"))
+    except InputError as error:
+        raise LabelError(str(error)) from error
     except OSError as error:
         raise LabelError(f"{file}: {error.strerror or error}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-        except (ValueError, RecursionError):
-            problems.append(Problem(file, number, "not valid JSON in UTF-8"))

@@ -11,6 +11,7 @@ from programs.types import Focus
 
 # Set by hand while samples of data/samples and of 16 articles of several kinds were read; fitted to nothing.
 _MIN_WORDS, _MAX_WORDS = 7, 60
+_MAX_CHARACTERS = 2_000  # sixty words are some hundred; a number without end is one word, and takes minutes to search
 _MAX_ANSWER_WORDS = 10
 _ANSWERS_EACH = 3
 _KEYPHRASE_BONUS = 1.1
@@ -19,6 +20,8 @@ _MOST_QUESTION_WORDS = 4
 
 
 def _sentence_worth(sentence: str, topic: str, language: Language) -> float:
+    if len(sentence) > _MAX_CHARACTERS:
+        return 0.0
     f = sentence_features(sentence, topic, language)
     if not _MIN_WORDS <= f["words"] <= _MAX_WORDS or not f["whole"] or f["code"] > 4 or f["citations"] > 1:
         return 0.0

@@ -6,6 +6,7 @@ from typing import Any
 from programs.critics import Critic
 from programs.deciding import Decision, decide
 from programs.steps import STEPS
+from programs.text import beginnings
 
 State = dict[str, Any]
 
@@ -22,7 +23,8 @@ def judge_questions(pairs: Sequence[tuple[str, str]], critic: Critic, state: Sta
 
 
 def judge_rows(step: str, rows: Sequence[dict[str, str]], critic: Critic, state: State | None = None) -> list[Decision]:
-    """Return what a critic says of each row of inputs of a step that decides."""
+    """Return what a critic says of each row of inputs of a step that decides; it sees the beginning of long texts."""
+    rows = [beginnings(row) for row in rows]
     predict = STEPS[step].predictor()
     if state is not None:
         predict.load_state(state)

@@ -1,15 +1,20 @@
-"""What is read off a chunk without a language model: its language, what it can be asked, which evolutions can grow."""
+"""What is read off a chunk without a language model: its language, what it can be asked, which evolutions can grow.
+
+Of a long chunk the beginning is read.
+"""
 
 from programs.evolutions import EVOLUTIONS
 from programs.focus import foci_of
 from programs.languages.table import Languages
-from programs.text import plain
+from programs.text import MAX_READ, plain
 from programs.types import Chunk, Context
+
+_MAX_TOPIC = 1_000  # characters; a title with the headings of all levels has some hundred, and each prompt repeats them
 
 
 def read_chunk(chunk: Chunk, languages: Languages) -> Context:
     """Return a chunk with what was read off it; evolutions are looked for where a question is easy."""
-    passage, topic = plain(chunk.text), plain(chunk.topic)
+    passage, topic = plain(chunk.text[:MAX_READ]), plain(chunk.topic[:_MAX_TOPIC])
     code = languages.of(passage).code
     foci = foci_of(passage, topic, code, languages)
     parsed = languages.syntax_in(code) is not None

@@ -1,7 +1,7 @@
 """What holds for texts of any language: words, numbers, plain text, and the patterns that many measurements share."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -9,11 +9,18 @@ NAME = r"[^\W\d_a-zß-ÿ][\w’'-]+"
 CAPITALISED = re.compile(rf"\b{NAME}")
 CODE = re.compile(r"[{}<>;=\\$_]|\(\)|::|->|\|")
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
+# Characters of a text that programs, critics and the detection of its language look at; the rest of a longer one is not
+# read. It is twenty pages, ten times a large chunk; what is measured on more takes minutes.
+MAX_READ = 50_000
 _KEPT_TEXTS = 1_024  # every measurement of a passage looks at its words
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first space of a run only
 # The text of a link has an end: looked for from each of many brackets, one far away takes time with their square.
-_MARKUP = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\s]*\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>")
+# So does its target, which ends where another link's begins.
+_TARGET = r"[^)\s\]]*(?:\](?!\()[^)\s\]]*)*"
+_MARKUP = re.compile(
+    rf"!?\[([^\]\n]{{0,500}})\]\({_TARGET}\)|\[\^?\d+\]|(?<!\w)[*_`]+(?=\S)|(?<=\S)[*_`]+(?!\w)|</?[a-z]+>"
+)
 _POSSESSIVE = re.compile(r"['’]s(?= )")
 
 
@@ -48,8 +55,13 @@ def plain(text: str) -> str:
 
 
 def plain_passage(texts: Iterable[str]) -> str:
-    """Return Markdown texts as the one passage that critics see, without markup."""
-    return "\n\n".join(map(plain, texts))
+    """Return Markdown texts as the one passage that critics see, without markup; of long ones the beginning."""
+    return "\n\n".join(plain(text[:MAX_READ]) for text in texts)
+
+
+def beginnings(inputs: Mapping[str, str]) -> dict[str, str]:
+    """Return texts by name, of long ones the beginning."""
+    return {name: text[:MAX_READ] for name, text in inputs.items()}
 
 
 def title_of(topic: str) -> str:

@@ -1,6 +1,5 @@
 """`groundset judge`: the critics alone, over chunks or questions in a JSONL file."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.outputs import check_out, name_of, tell
 from groundset.cli.tracking import TrackingOption
 from groundset.judging import FIELDS, Kind, Row, check_row, judged_rows
+from groundset.rows import jsonl_rows
 from programs.errors import InputError
 
 
@@ -61,7 +61,7 @@ def judge(
     tell(f"Judged {len(rows)} {kind}: {good} good, {len(rows) - good} bad. Rows: {name_of(out)}.", out)
 
 
-def read_rows(file: Path, fields: Sequence[str]) -> list[Row]:
+def read_rows(file: Path, wanted: Sequence[str]) -> list[Row]:
     """Return the rows of a JSONL file, each with the named texts; blank lines are passed over.
 
     Raises:
@@ -69,23 +69,11 @@ def read_rows(file: Path, fields: Sequence[str]) -> list[Row]:
     """
     rows = []
     try:
-        lines = file.read_bytes().split(b"\n")
+        for where, fields in jsonl_rows(file):
+            check_row(fields, wanted, where)
+            rows.append(dict(fields))
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeError:
-            raise InputError(f"{file}, line {number}: not valid Unicode text in UTF-8") from None
-        except (ValueError, RecursionError):
-            raise InputError(f"{file}, line {number}: not valid JSON") from None
-        if not isinstance(row, dict):
-            raise InputError(f"{file}, line {number}: not a JSON object")
-        check_row(row, fields, f"{file}, line {number}")
-        rows.append(row)
     if not rows:
         raise InputError(f"{file} holds no rows")
     return rows

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from groundset.corpus.documents import document_id
 from groundset.corpus.files import portable
+from groundset.parquet import parquet_rows
 from groundset.parsing.text import name_title
-from groundset.rows import jsonl_rows, metadata_of, optional, parquet_rows, required, span_of
+from groundset.rows import headings_of, jsonl_rows, metadata_of, optional, required, span_of
 from programs.errors import InputError
 from programs.types import Chunk, Document
 
@@ -75,9 +76,6 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     chunk_id = required(where, fields, "chunk_id" if own_id else "doc_id")
     metadata = metadata_of(where, fields)
     said = {} if own_id else metadata  # where our AutoRAG files name the document of a chunk
-    headings = fields.get("headings")
-    if headings is not None and not (isinstance(headings, list) and all(isinstance(h, str) for h in headings)):
-        raise InputError(f"{where}, column headings: must be a list of texts")
     span = span_of(where, fields)
     if span is not None:
         metadata["start_end_idx"] = span
@@ -87,7 +85,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
         source=optional(where, fields, "doc_id") if own_id else optional(where, said, "document_id"),
         path=optional(where, fields, "path"),
         title=optional(where, fields, "title") or optional(where, said, "title"),
-        headings=tuple(headings or ()),
+        headings=headings_of(where, fields),
         text=text,
         metadata=metadata,
     )

@@ -12,7 +12,8 @@ from typing import Any
 
 from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.files import listed, named
-from groundset.rows import is_missing, metadata_of, optional, parquet_rows, required, span_of
+from groundset.parquet import parquet_columns, parquet_rows
+from groundset.rows import is_missing, metadata_of, optional, required, span_of
 from programs.errors import InputError
 
 _SUFFIX = ".parquet"
@@ -46,16 +47,7 @@ def _tables(paths: Sequence[Path]) -> list[Path]:
 
 def _kind(file: Path) -> str:
     """Return which table a file holds, by its columns."""
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        with file.open("rb") as stream:  # Arrow itself opens no path that is not UTF-8
-            columns = set(parquet.read_schema(stream).names)
-    except pyarrow.ArrowException as error:
-        raise InputError(f"{file} is not a parquet file ({str(error).splitlines()[0]})") from error
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    columns = parquet_columns(file)
     if {"qid", "query"} <= columns:
         return "qa"
     return "corpus" if {"doc_id", "contents"} <= columns else "neither"

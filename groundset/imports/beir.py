@@ -6,7 +6,6 @@ that says which are needed together. Answers stand in `metadata` too (`answer`, 
 """
 
 import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, Im
 from groundset.imports.files import listed, named
 from groundset.rows import jsonl_rows, metadata_of, optional, required, span_of
 from programs.errors import InputError
+from programs.foreign import numbered_lines
 
 _CORPUS, _QUERIES, _QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 _HEADER = ("query-id", "corpus-id", "score")
@@ -63,11 +63,7 @@ class _Relevant:
 
 
 def _read_judgements(table: Path, judged: dict[str, _Relevant]) -> None:
-    try:
-        text = table.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{table} is not UTF-8 text") from error
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
+    rows = csv.reader((f"{line.decode()}\n" for _, line in numbered_lines(table)), delimiter="\t")
     try:
         for row in rows:
             if not row or (rows.line_num == 1 and tuple(row) == _HEADER):
@@ -78,6 +74,8 @@ def _read_judgements(table: Path, judged: dict[str, _Relevant]) -> None:
                 told = f"question {question} is in {found.table.name} too, and can be of one split only"
                 raise InputError(f"{table}, line {rows.line_num}: {told}")
             found.scores[chunk] = float(score)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{table}, line {rows.line_num + 1}: not UTF-8 text") from error
     except (ValueError, csv.Error) as error:
         told = f"must be {', '.join(_HEADER)}, with tabs between them"
         raise InputError(f"{table}, line {rows.line_num}: {told}") from error

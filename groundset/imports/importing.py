@@ -29,7 +29,7 @@ from programs.errors import InputError
 from programs.language import language_of
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
-from programs.text import plain
+from programs.text import MAX_READ, plain
 from programs.types import Chunk, Retrieval, Sample
 
 _CRITIC = "head"  # quick, and needs no language model; `groundset relabel` lets another one judge
@@ -200,7 +200,7 @@ def _sample(asked: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
         question=asked.question,
         answer=asked.answer,
         evolution=asked.evolution,
-        language=asked.language or language_of(plain(contexts[0].text)),
+        language=asked.language or language_of(plain(contexts[0].text[:MAX_READ])),
         contexts=contexts,
         retrieval_gt=asked.groups,
         retrieval=_UNRANKED,

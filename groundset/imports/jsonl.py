@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from groundset.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.imports.files import listed, named
-from groundset.rows import is_missing, jsonl_rows, metadata_of, optional, required, span_of
+from groundset.rows import headings_of, is_missing, jsonl_rows, metadata_of, optional, required, span_of
 from programs.errors import InputError
 from programs.types import Sample
 
@@ -70,9 +70,7 @@ def _piece(where: str, context: Any) -> ForeignChunk:
     if not isinstance(context, dict):
         raise InputError(f"{where}: must be texts, or objects with `text`")
     text = required(where, context, "text")
-    span, headings = span_of(where, context), context.get("headings") or []
-    if not isinstance(headings, list) or not all(isinstance(each, str) for each in headings):
-        raise InputError(f"{where}: `headings` must be a list of texts")
+    span = span_of(where, context)
     return ForeignChunk(
         where=where,
         chunk_id=optional(where, context, "chunk_id") or _digest(text),
@@ -80,7 +78,7 @@ def _piece(where: str, context: Any) -> ForeignChunk:
         source=optional(where, context, "doc_id"),
         path=optional(where, context, "path"),
         title=optional(where, context, "title"),
-        headings=tuple(headings),
+        headings=headings_of(where, context),
         span=None if span is None else (span[0], span[1]),
         metadata=metadata_of(where, context),
     )

@@ -46,6 +46,9 @@ def _read(front: str, where: str) -> dict[str, Any]:
     import yaml
 
     try:
+        # A few lines of aliases can stand for more than any memory holds.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(front, Loader=yaml.SafeLoader)):
+            raise InputError(f"{where}: the front matter holds aliases (*name); write out there what they stand for")
         known = yaml.safe_load(front) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"{where}: the front matter is not YAML; mend it there") from error

@@ -25,6 +25,9 @@ from programs.errors import ModelError, UnknownModelError
 _QUIET_ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _LOAD_ERRORS = (OSError, ValueError, RuntimeError, KeyError)
 _CORPUS_BATCH = 16
+# Characters that stand for one token at most, on the average of a window: a text is cut before it is tokenised, which
+# takes memory for all of it. Words have four, runs of spaces in tables more.
+_CHARACTERS_PER_TOKEN = 200
 _LENGTH_WARNING = "sequence-length-is-longer-than-the-specified-maximum"
 
 
@@ -100,8 +103,14 @@ class Embedder:
 
 
 def _run(model: Any, texts: list[str], batch_size: int) -> NDArray[np.float32]:
+    window = model.max_seq_length
+    most = None if window is None else window * _CHARACTERS_PER_TOKEN
     vectors = model.encode(
-        texts, batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True, normalize_embeddings=True
+        [text[:most] for text in texts],
+        batch_size=batch_size,
+        show_progress_bar=False,
+        convert_to_numpy=True,
+        normalize_embeddings=True,
     )
     return np.ascontiguousarray(vectors, dtype=np.float32)
 

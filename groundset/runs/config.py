@@ -25,6 +25,7 @@ from groundset.options import option_name, reason_of, recipe_options, wrong_opti
 from groundset.retrieval.stores import STORES
 from groundset.runs.schedule import WINDOW
 from programs.errors import InputError
+from programs.foreign import MAX_ROW, small_text
 from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
 
@@ -157,13 +158,15 @@ def read_config_file(file: Path) -> dict[str, Any]:
         InputError: it cannot be read, or an option in it is unknown.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = small_text(file, MAX_ROW)
         values = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+    except InputError as error:
+        raise InputError(f"--config {error}") from error
     except OSError as error:
         raise InputError(f"--config {file}: {error.strerror or error}") from error
     except RecursionError as error:
         raise InputError(f"--config {file}: nested too deep") from error
-    except ValueError as error:  # JSON, TOML and encoding errors are all of this kind
+    except ValueError as error:  # JSON and TOML errors are of this kind
         kind = "JSON" if file.suffix.lower() == ".json" else "TOML"
         raise InputError(f"--config {file}: not {kind} ({error})") from error
     is_record = file.suffix.lower() == ".json" and isinstance(values, dict) and "configuration" in values

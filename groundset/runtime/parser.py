@@ -11,6 +11,9 @@ from programs.errors import ModelError, UnknownModelError
 
 NONE = "none"
 _KEPT = 512  # sentences: a chunk is read again for its links, and once more with its key phrases
+# Characters; the tail of a longer sentence is not parsed, for memory grows with its length. No question is asked about
+# a sentence of more than 60 words.
+_LONGEST = 5_000
 _BATCH = 128  # sentences parsed together: half the time of one by one
 
 
@@ -32,9 +35,10 @@ class Parser:
         self._lock = threading.Lock()
 
     def __call__(self, sentence: str, language: str) -> Any | None:
-        """Return the sentence as a spaCy document, or None for a language that is not known."""
+        """Return the sentence as a spaCy document, of a very long one the beginning; None for a language not known."""
         if self._pipeline is None or not self.reads(language):
             return None
+        sentence = sentence[:_LONGEST]
         with self._lock:
             known = self._known.pop(sentence, None)
             return self._keep(sentence, self._pipeline(sentence) if known is None else known)
@@ -44,7 +48,8 @@ class Parser:
         if self._pipeline is None or not self.reads(language):
             return
         with self._lock:
-            missing = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._known][:_KEPT]
+            asked = dict.fromkeys(sentence[:_LONGEST] for sentence in sentences)
+            missing = [sentence for sentence in asked if sentence not in self._known][:_KEPT]
             for sentence, parsed in zip(missing, self._pipeline.pipe(missing, batch_size=_BATCH), strict=True):
                 self._keep(sentence, parsed)
 

@@ -7,7 +7,8 @@ from programs.languages.base import Language
 from programs.text import CAPITALISED, CODE, NUMBER, SENTENCE_END, share, tokens
 
 _LIST_LINE = re.compile(r"^\s*(?:[-*•|>#+]|\d{1,3}[.)]\s|\[\d+\]|\^)")
-_INITIALS = re.compile(r"\b[A-Z]\.(?:\s?[A-Z]\.)*\s?[A-Z][a-z]+|\b[A-Z][a-z]+,? [A-Z]{1,2}\b(?=[,.;])")
+# Nobody has ten names, and a run of letters without an end is looked through from each of them.
+_INITIALS = re.compile(r"\b[A-Z]\.(?:\s?[A-Z]\.){0,9}\s?[A-Z][a-z]+|\b[A-Z][a-z]+,? [A-Z]{1,2}\b(?=[,.;])")
 _PAGES = re.compile(r"\b\d{1,4}\s?[–-]\s?\d{1,4}\b")
 _KEY_LINE = re.compile(r"^\s*[^\s:][^:\n]{0,30}:\s")
 

@@ -9,6 +9,7 @@ import dspy
 from pydantic import TypeAdapter, ValidationError
 
 from programs.errors import DemoError
+from programs.foreign import numbered_lines
 from programs.steps import STEPS
 from programs.steps.base import Step
 
@@ -44,7 +45,7 @@ def in_language(demos: list[dspy.Example], language: str) -> list[dspy.Example]:
 
 def _read(file: Path, step: Step) -> list[dspy.Example]:
     demos = []
-    for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
+    for number, line in numbered_lines(file):
         if not line.strip():
             continue
         try:

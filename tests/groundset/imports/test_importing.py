@@ -436,8 +436,11 @@ def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
             {**row, "contexts": [{"text": "b", "chunk_id": "x"}]},
             r"line 2, contexts: chunk x has another text in .*line 1",
         ),
-        ({**row, "contexts": [{"text": "a", "headings": "Intro"}]}, "line 2, contexts: `headings` must be a list"),
-        ({**row, "contexts": [{"text": "a", "headings": 1}]}, "line 2, contexts: `headings` must be a list"),
+        (
+            {**row, "contexts": [{"text": "a", "headings": "Intro"}]},
+            "line 2, contexts, column headings: must be a list",
+        ),
+        ({**row, "contexts": [{"text": "a", "headings": 1}]}, "line 2, contexts, column headings: must be a list"),
         ({**row, "answer": ""}, "line 2: question .* has no answer"),
         ({**row, "answer": " "}, "line 2: question .* has no answer"),
         ({**row, "question": None}, "line 2: column question is missing"),

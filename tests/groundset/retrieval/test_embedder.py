@@ -99,6 +99,7 @@ def test_a_folder_is_an_embedder_too(minilm):
 def test_no_texts_need_no_model():
     class Model:
         tokenizer = None
+        max_seq_length = None
         calls = 0
 
         def encode(self, texts, **options):

@@ -145,7 +145,7 @@ def test_a_missing_or_binary_file_is_named(tmp_path):
     with pytest.raises(InputError, match="No such file"):
         read_config_file(tmp_path / "none.toml")
     (tmp_path / "run.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="not TOML"):
+    with pytest.raises(InputError, match="not UTF-8"):
         read_config_file(tmp_path / "run.toml")
 
 

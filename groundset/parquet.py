@@ -1,0 +1,134 @@
+"""Parquet files of other people, read in a process of their own with a limit on its memory.
+
+A few kilobytes of parquet can hold gigabytes in many ways: pages that were compressed, dictionaries, differences to the
+value before. The process writes each row as a line of JSON, so that here one row is in memory at a time. Memory is
+limited on Linux only, where the system counts what a process has written to.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from groundset.rows import Row, plain_value
+from programs.errors import InputError
+from programs.foreign import MAX_ROW, opened, told_size
+
+# A row group is read page by page, and its pages have about a megabyte; Arrow itself takes 0.2 GB.
+_MEMORY = 1 << 30
+# Rows may hold this many times the bytes of the file, and so many from any file. Text that was compressed well has ten
+# times its bytes, and passages that many rows repeat a hundred.
+_TIMES, _ALWAYS = 200, 256 << 20
+_ROW_COST = 1024  # bytes that even an empty row takes as a chunk or a question
+_ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; more at once are hardly quicker
+_ROOT = str(Path(__file__).parents[1])
+# -P: no module may come from the working folder. The root comes last, so that it hides nothing.
+_START = "import sys; sys.path.append(sys.argv[1]); from groundset.parquet import _write_rows; _write_rows()"
+
+
+def parquet_rows(file: Path) -> Iterator[Row]:
+    """Yield the rows of a parquet file; what JSON does not know, as dates, becomes text.
+
+    Raises:
+        InputError: it is no parquet file, damaged, or holds far more than its size lets expect.
+        OSError: the file cannot be read.
+    """
+    size = file.stat().st_size
+    left = max(_ALWAYS, _TIMES * size)
+    with closing(_lines(file)) as lines:
+        next(lines)
+        for number, line in enumerate(lines, 1):
+            where = f"{file}, row {number}"
+            if len(line) > MAX_ROW:
+                raise InputError(f"{where}: longer than {told_size(MAX_ROW)}")
+            left -= len(line) + _ROW_COST
+            if left < 0:
+                raise InputError(f"{where}: a file of {size:,} bytes must not hold more than this")
+            yield where, json.loads(line)
+
+
+def parquet_columns(file: Path) -> set[str]:
+    """Return the names of the columns of a parquet file.
+
+    Raises:
+        InputError: it is no parquet file, or cannot be read.
+    """
+    try:
+        with closing(_lines(file)) as lines:
+            return set(json.loads(next(lines)))
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def _lines(file: Path) -> Generator[bytes]:
+    """Yield what the process writes of a file: the names of its columns, then a line for each row."""
+    command = [sys.executable, "-P", "-c", _START, _ROOT]
+    with (
+        opened(file) as stream,
+        subprocess.Popen(command, stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            for number in count():
+                line = process.stdout.readline(MAX_ROW + 2)
+                if line.startswith(b'"'):
+                    raise InputError(f"{file}{json.loads(line)}")
+                if line == b"null\n":
+                    return
+                if not line:
+                    told = "takes more than 1 GB of memory to read, or is damaged"
+                    raise InputError(f"{file}, after row {max(0, number - 1)}: {told}")
+                yield line
+        finally:
+            process.kill()
+
+
+def _write_rows() -> None:
+    """Write the rows of the parquet file on standard input as lines of JSON; the last is null, or why it failed."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    os.dup2(2, 1)  # what libraries print is no row
+    _limit_memory()
+    import pyarrow
+    from pyarrow import parquet
+
+    number, told = 0, None
+    try:
+        with parquet.ParquetFile(sys.stdin.buffer, pre_buffer=False, buffer_size=1 << 20) as table:
+            print(json.dumps(table.schema_arrow.names), file=out)
+            for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, use_threads=False):
+                for fields in batch.to_pylist():
+                    print(_line(fields), file=out)
+                    number += 1
+    except MemoryError:
+        return  # what has no last line took too much
+    except pyarrow.ArrowException as error:
+        told = f" is not a parquet file ({_first_line(error)})"
+    except UnicodeError:
+        told = ": its texts are not UTF-8"
+    except OSError as error:  # pyarrow's word for bytes that it cannot make anything of
+        told = f" is damaged ({_first_line(error)})"
+    except (OverflowError, ValueError, RecursionError) as error:  # of a time after the year 9999
+        told = f", after row {number}: {_first_line(error)}"
+    print(json.dumps(told), file=out, flush=True)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _line(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, default=plain_value)
+
+
+def _limit_memory() -> None:
+    """Limit the memory that this process may write to, and let no crash leave an image of it on the disk."""
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

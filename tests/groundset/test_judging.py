@@ -48,6 +48,8 @@ def test_rows_come_back_with_a_probability_and_a_verdict(
 def test_wrong_rows_and_options_are_named(decided: list[Any]) -> None:
     with pytest.raises(groundset.InputError, match=r"^rows\[1\]: `passage` is missing, empty or not a text$"):
         groundset.judge("questions", [ROW, {"question": "When?"}])
+    with pytest.raises(groundset.InputError, match=r"^rows\[0\]: `question` is longer than 1,000,000 characters$"):
+        groundset.judge("questions", [{**ROW, "question": "When? " * 200_000}])
     with pytest.raises(groundset.InputError, match=r"^kind stories: choose chunks or questions$"):
         groundset.judge("stories", [ROW])
     assert decided == []

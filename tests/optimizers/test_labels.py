@@ -37,6 +37,15 @@ def write(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
+def test_a_file_without_end_is_one_problem(tmp_path: Path) -> None:
+    endless = tmp_path / "endless.jsonl"
+    endless.write_bytes(b" " * ((8 << 20) + 1))
+    with pytest.raises(LabelError, match=r"endless\.jsonl, line 1: longer than 8 MB"):
+        read_labels(ChunkLabel, [endless])
+    with pytest.raises(LabelError, match="/dev/zero is neither a file nor a pipe"):
+        read_labels(ChunkLabel, [Path("/dev/zero")])
+
+
 def test_labels_are_read_with_their_answers(tmp_path: Path) -> None:
     [chunk] = read_labels(ChunkLabel, [write(tmp_path / "c.jsonl", CHUNK)])
     [question] = read_labels(QuestionLabel, [write(tmp_path / "q.jsonl", QUESTION)])

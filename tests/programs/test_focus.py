@@ -20,6 +20,11 @@ def test_key_phrases_are_asked_for_and_two_sentences_come_before_one_twice() -> 
     assert foci == choose_foci(PASSAGE, "Henn Lady", ENGLISH, ["Grey Widow", "Lodrin yard", "not in the text"])
 
 
+def test_nothing_is_asked_of_a_sentence_without_end() -> None:
+    numbers = "1," * 1_000
+    assert not choose_foci(f"The Henn Lady and the Grey Widow carry {numbers} cars.", "Ferries", ENGLISH)
+
+
 def test_the_topic_itself_is_no_answer() -> None:
     assert all(focus.answer != "Henn Lady" for focus in choose_foci(PASSAGE, "The Henn Lady", ENGLISH, ["Henn Lady"]))
 

@@ -6,6 +6,7 @@ from scripted_program import TEXT, chunk_of, languages_with
 from groundset.runtime.parser import Parser
 from programs.evolutions import EVOLUTIONS
 from programs.reading import read_chunk
+from programs.text import MAX_READ
 from programs.types import Chunk, Context
 
 STRUCK = TEXT[TEXT.index("On 22") :]
@@ -64,6 +65,14 @@ def test_passage_and_topic_are_without_markup() -> None:
     chunk = chunk_of(text, title="Henn *ferry*").model_copy(update={"headings": ("`Ships`",)})
     context = read_chunk(chunk, languages_with(None))
     assert (context.passage, context.topic) == ("The Henn Lady carries 36 cars.", "Henn ferry > Ships")
+    assert context.chunk == chunk
+
+
+def test_of_a_long_chunk_the_beginning_is_read() -> None:
+    chunk = chunk_of("The Henn Lady carries 36 cars. " * 10_000, title="Henn " * 1_000)
+    context = read_chunk(chunk, languages_with(None))
+    assert len(context.passage) == MAX_READ
+    assert len(context.topic) < 1_001
     assert context.chunk == chunk
 
 

@@ -2,11 +2,26 @@ from time import process_time
 
 import pytest
 
-from programs.text import has_words, plain, without_brackets
+from programs.evidence import chunk_features
+from programs.languages import LANGUAGES
+from programs.text import MAX_READ, beginnings, has_words, plain, plain_passage, without_brackets
+
+
+def initials(text: str) -> float:
+    """Return how many names with initials the evidence on a chunk counts."""
+    return chunk_features(text, "", LANGUAGES["en"])["initials"]
 
 
 def test_brackets_go_with_the_space_before_them() -> None:
     assert without_brackets("The mill  (built in 1887) stands (again)(still).") == "The mill stands."
+
+
+def test_of_long_texts_the_beginning_is_read() -> None:
+    assert plain_passage(["a" * MAX_READ + "b", "*c*"]) == "a" * MAX_READ + "\n\nc"
+    assert beginnings({"question": "Why?", "passage": "a" * MAX_READ + "b"}) == {
+        "question": "Why?",
+        "passage": "a" * MAX_READ,
+    }
 
 
 def test_markup_goes_and_the_text_of_links_stays() -> None:
@@ -20,7 +35,9 @@ def test_a_name_is_held_in_the_possessive_too() -> None:
     assert not has_words("Who opened the Brockton yard?", "Brock")
 
 
-@pytest.mark.parametrize(("clean", "piece"), [(plain, "["), (plain, "!["), (without_brackets, " ")])
+@pytest.mark.parametrize(
+    ("clean", "piece"), [(plain, "["), (plain, "!["), (plain, "[]("), (without_brackets, " "), (initials, "A. ")]
+)
 def test_time_does_not_grow_with_the_square(clean, piece) -> None:
     best = dict.fromkeys((10_000, 20_000), float("inf"))
     for _ in range(3):

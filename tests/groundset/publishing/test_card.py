@@ -227,6 +227,12 @@ def test_front_matter_that_is_none_is_one_line(theirs):
         merged_card(theirs, FRONT, BODY, "you/demo")
 
 
+def test_aliases_that_stand_for_more_than_memory_holds_are_refused():
+    lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]
+    with pytest.raises(InputError, match="you/demo: the front matter holds aliases"):
+        merged_card("\n".join(["---", *lines, "---"]), FRONT, BODY, "you/demo")
+
+
 def test_a_licence_is_one_that_the_hub_knows():
     assert licence_named(" Apache-2.0 ") == "apache-2.0"
     assert licence_named("other") == "other"

@@ -113,6 +113,21 @@ def test_no_texts_need_no_model():
     assert wrapped.encode(["a", "b"]).dtype == np.float32
 
 
+def test_texts_are_cut_before_they_are_tokenised():
+    class Model:
+        tokenizer = None
+        max_seq_length = 4
+        seen = ()
+
+        def encode(self, texts, **options):
+            self.seen = texts
+            return np.ones((len(texts), 3), dtype=np.float64)
+
+    model = Model()
+    Embedder("fake", "0" * 64, model).encode(["a" * 800, "b" * 801])
+    assert model.seen == ["a" * 800, "b" * 800]
+
+
 @pytest.mark.parametrize(
     ("spec", "message"), [("smollm2-135m", "is a generator, not an embedder"), ("./nowhere", "is no folder")]
 )

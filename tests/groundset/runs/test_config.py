@@ -149,6 +149,14 @@ def test_a_missing_or_binary_file_is_named(tmp_path):
         read_config_file(tmp_path / "run.toml")
 
 
+def test_a_file_without_end_is_refused(tmp_path):
+    (tmp_path / "run.toml").write_bytes(b"#" * ((8 << 20) + 1))
+    with pytest.raises(InputError, match=r"^--config .*run\.toml: longer than 8 MB$"):
+        read_config_file(tmp_path / "run.toml")
+    with pytest.raises(InputError, match=r"^--config /dev/zero is neither a file nor a pipe"):
+        read_config_file(Path("/dev/zero"))
+
+
 def test_every_option_of_the_command_is_a_field():
     import inspect
 

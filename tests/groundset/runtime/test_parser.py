@@ -54,6 +54,15 @@ def test_what_was_longest_not_asked_for_is_forgotten(monkeypatch: pytest.MonkeyP
     assert len(parser._known) == 3
 
 
+def test_of_a_sentence_without_end_the_beginning_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundset.runtime.parser._LONGEST", 10)
+    parser = load_parser("en-core-web-sm")
+    parser.read_ahead(["The bridge was opened."], "en")
+    parsed = parser("The bridge was opened.", "en")
+    assert parsed is not None
+    assert parsed.text == "The bridge"
+
+
 def test_none_parses_nothing() -> None:
     parser = load_parser("none")
     parser.read_ahead(SENTENCES, "en")

@@ -12,6 +12,7 @@ SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*(?:\[\d+\])*\s*$")
 # Characters of a text that programs, critics and the detection of its language look at; the rest of a longer one is not
 # read. It is twenty pages, ten times a large chunk; what is measured on more takes minutes.
 MAX_READ = 50_000
+MAX_QUESTION = 5_000  # of a question; some patterns that tell a bad one take time with the square of its length
 _KEPT_TEXTS = 1_024  # every measurement of a passage looks at its words
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _BRACKETS = re.compile(r"(?<!\s)\s*\([^()]*\)")  # from the first space of a run only
@@ -61,7 +62,7 @@ def plain_passage(texts: Iterable[str]) -> str:
 
 def beginnings(inputs: Mapping[str, str]) -> dict[str, str]:
     """Return texts by name, of long ones the beginning."""
-    return {name: text[:MAX_READ] for name, text in inputs.items()}
+    return {name: text[: MAX_QUESTION if name == "question" else MAX_READ] for name, text in inputs.items()}
 
 
 def title_of(topic: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from programs.evidence import chunk_features
 from programs.languages import LANGUAGES
-from programs.text import MAX_READ, beginnings, has_words, plain, plain_passage, without_brackets
+from programs.text import MAX_QUESTION, MAX_READ, beginnings, has_words, plain, plain_passage, without_brackets
 
 
 def initials(text: str) -> float:
@@ -18,8 +18,8 @@ def test_brackets_go_with_the_space_before_them() -> None:
 
 def test_of_long_texts_the_beginning_is_read() -> None:
     assert plain_passage(["a" * MAX_READ + "b", "*c*"]) == "a" * MAX_READ + "\n\nc"
-    assert beginnings({"question": "Why?", "passage": "a" * MAX_READ + "b"}) == {
-        "question": "Why?",
+    assert beginnings({"question": "a" * MAX_QUESTION + "b", "passage": "a" * MAX_READ + "b"}) == {
+        "question": "a" * MAX_QUESTION,
         "passage": "a" * MAX_READ,
     }
 

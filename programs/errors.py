@@ -41,6 +41,12 @@ class UnreachableModelError(ModelError, InputError):
     exit_code = 2
 
 
+class DamagedModelError(ModelError, InputError):
+    """What a folder holds is no model that can be loaded; the message names the file. Exit status 2."""
+
+    exit_code = 2
+
+
 class ChecksumError(ModelError):
     """Downloaded bytes differ from the catalogue's SHA-256; the file has been deleted."""
 

@@ -2,9 +2,12 @@
 
 import copy
 import hashlib
+import json
 import os
+import pickle
 import queue
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,10 +23,14 @@ from groundset.models.hub import hub_answers
 from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
 from groundset.processors import usable_processors
-from programs.errors import ModelError, UnknownModelError
+from programs.errors import DamagedModelError, ModelError, UnknownModelError
 
 _QUIET_ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"}
 _LOAD_ERRORS = (OSError, ValueError, RuntimeError, KeyError)
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt")
+_MORE_THAN_NUMBERS = (
+    "holds damaged weights or a pickle of more than numbers, which could run code: convert it to safetensors"
+)
 _CORPUS_BATCH = 16
 # Characters that stand for one token at most, on the average of a window: a text is cut before it is tokenised, which
 # takes memory for all of it. Words have four, runs of spaces in tables more.
@@ -171,11 +178,13 @@ def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
     from huggingface_hub import constants
     from sentence_transformers import SentenceTransformer
 
+    if Path(where).is_dir():
+        return _from_folder(spec, Path(where), device)
     try:
         try:
             return SentenceTransformer(where, device=device, local_files_only=True, trust_remote_code=False)
         except _LOAD_ERRORS:
-            if entry is not None or Path(where).is_dir():
+            if entry is not None:
                 raise
         if not hub_answers():
             why = "the Hub cannot be reached"
@@ -185,9 +194,52 @@ def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
                 f"Embedder {spec!r} is neither a folder nor in the Hugging Face cache, and {why}{near_matches(spec)}"
             )
         return SentenceTransformer(where, device=device, trust_remote_code=False)
+    except pickle.UnpicklingError as error:
+        raise ModelError(f"Embedder {spec!r} {_MORE_THAN_NUMBERS}") from error
     except _LOAD_ERRORS as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ModelError(f"Embedder {spec!r} cannot be loaded{near_matches(spec)} {reason}") from error
+        raise ModelError(f"Embedder {spec!r} cannot be loaded{near_matches(spec)} {_first_line(error)}") from error
+
+
+def _from_folder(spec: str, folder: Path, device: str) -> Any:
+    """Load a model from files that anybody may have made.
+
+    Raises:
+        DamagedModelError: they cannot be loaded; the message names the one that is at fault, as far as that is known.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the pickles that are refused below
+            return SentenceTransformer(str(folder), device=device, local_files_only=True, trust_remote_code=False)
+    except pickle.UnpicklingError as error:
+        files = sorted(file for file in folder.rglob("*") if file.suffix in _PICKLES)
+        raise DamagedModelError(f"{files[0] if files else folder} {_MORE_THAN_NUMBERS}") from error
+    except Exception as error:  # the libraries raise whatever they meet in a file that is damaged
+        if damaged := _damaged_file(folder):
+            raise DamagedModelError(f"{damaged} is damaged: {_first_line(error)}") from error
+        told = f"Embedder {spec!r} cannot be loaded{near_matches(spec)} {_first_line(error)}"
+        raise DamagedModelError(told) from error
+
+
+def _damaged_file(folder: Path) -> Path | None:
+    """Return the first file of a model that is not what its name says."""
+    from safetensors import SafetensorError, safe_open
+
+    for file in sorted(folder.rglob("*")):
+        try:
+            if file.suffix == ".safetensors":
+                with safe_open(file, framework="np"):
+                    pass
+            elif file.suffix == ".json" and not isinstance(json.loads(file.read_bytes()), dict | list):
+                return file
+        except (SafetensorError, OSError, ValueError, RecursionError):
+            return file
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _weights_sha256(model: Any) -> str:

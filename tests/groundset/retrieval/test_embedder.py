@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import pickle
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
@@ -11,7 +12,7 @@ from huggingface_hub import constants
 
 from groundset.retrieval import embedder as module
 from groundset.retrieval.embedder import Embedder, load_embedder
-from programs.errors import ModelError, UnknownModelError
+from programs.errors import DamagedModelError, ModelError, UnknownModelError
 
 TEXTS = [
     "The ferry leaves Tollvik at nine.",
@@ -188,4 +189,44 @@ def test_a_configuration_that_names_code_of_its_own_is_refused(tmp_path):
     with pytest.raises(ModelError, match="cannot be loaded") as caught:
         load_embedder(str(tmp_path))
     assert "\n" not in str(caught.value)
+    assert not (tmp_path / "ran").exists()
+
+
+def bert(folder):
+    """Write all of a small model but its weights."""
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 8}
+    config = {"model_type": "bert", "architectures": ["BertModel"], "vocab_size": 5, **sizes}
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+
+
+@pytest.mark.parametrize("weights", [b"", b"\xff" * 64, b"\x40" + bytes(7) + b"{" * 64])
+def test_damaged_weights_are_named(tmp_path, weights):
+    bert(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(weights)
+    with pytest.raises(DamagedModelError, match=r"model\.safetensors is damaged") as caught:
+        load_embedder(str(tmp_path))
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["config.json", "modules.json"])
+@pytest.mark.parametrize("text", ["{", "1", "[" * 100_000])
+def test_a_damaged_description_is_named(tmp_path, name, text):
+    bert(tmp_path)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DamagedModelError, match=rf"{name} is damaged"):
+        load_embedder(str(tmp_path))
+
+
+def test_a_pickle_is_not_run_and_nobody_is_told_how_to(tmp_path, capfd):
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    bert(tmp_path)
+    (tmp_path / "pytorch_model.bin").write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(DamagedModelError, match=r"pytorch_model\.bin holds damaged weights or a pickle") as caught:
+        load_embedder(str(tmp_path))
+    told = str(caught.value) + "".join(capfd.readouterr())
+    assert "weights_only" not in told
     assert not (tmp_path / "ran").exists()

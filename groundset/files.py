@@ -1,7 +1,7 @@
 """Files that appear whole or not at all: every file that groundset leaves behind is written here.
 
-A link stays, and the file that it points at is replaced. A stream (standard output, a device, a pipe) cannot be
-replaced: everything is poured into it once it is complete. Files that belong together are a folder: see
+A link that the user names stays, and the file that it points at is replaced. A stream (standard output, a device, a
+pipe) cannot be replaced: everything is poured into it once it is complete. Files that belong together are a folder: see
 :mod:`groundset.folders`.
 """
 
@@ -24,21 +24,25 @@ LEFTOVER_SUFFIX = ".groundset-part"
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[Path]:
+def whole_file(target: Path, *, follow: bool = True) -> Iterator[Path]:
     """Yield a path to write to; what was written becomes ``target``, or goes into the stream, when the block ends well.
+
+    Without ``follow``, whatever stands there is replaced itself, be it a link or a stream: for places that the user did
+    not name, in a folder that somebody else may have made.
 
     Raises:
         InputError: the folder or the file cannot be written; the message names it.
     """
-    check_target(target)
+    if follow:
+        check_target(target)
     try:
-        if is_stream(target):
+        if follow and is_stream(target):
             with tempfile.TemporaryDirectory(prefix="groundset-") as folder:
                 aside = Path(folder, "part")
                 yield aside
                 _pour(aside, target)
         else:
-            with _beside(Path(os.path.realpath(target))) as aside:
+            with _beside(Path(os.path.realpath(target)) if follow else target) as aside:
                 yield aside
     except BrokenPipeError:
         raise  # the reader has gone, and wants no more
@@ -88,21 +92,21 @@ def is_standard_output(target: Path) -> bool:
 
 
 @contextmanager
-def whole_text(target: Path) -> Iterator[TextIO]:
+def whole_text(target: Path, *, follow: bool = True) -> Iterator[TextIO]:
     """Yield a stream of UTF-8 text with ``\\n`` line ends; see :func:`whole_file`."""
-    with whole_file(target) as aside, aside.open("w", encoding="utf-8", newline="\n") as stream:
+    with whole_file(target, follow=follow) as aside, aside.open("w", encoding="utf-8", newline="\n") as stream:
         yield stream
 
 
-def write_text(target: Path, text: str) -> None:
+def write_text(target: Path, text: str, *, follow: bool = True) -> None:
     """Write a text; see :func:`whole_file`."""
-    with whole_text(target) as stream:
+    with whole_text(target, follow=follow) as stream:
         stream.write(text)
 
 
-def write_rows(target: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_rows(target: Path, rows: Iterable[Mapping[str, Any]], *, follow: bool = True) -> None:
     """Write one JSON object in each line; see :func:`whole_file`."""
-    with whole_text(target) as stream:
+    with whole_text(target, follow=follow) as stream:
         stream.writelines(json_line(row) for row in rows)
 
 

@@ -1,12 +1,10 @@
 """A run as it is read from its folder: what :func:`groundset.generate` and :func:`groundset.open_run` return."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from groundset.options import as_parameters, for_python, paths_of
-from programs.errors import InputError
 from programs.types import Reject, Sample
 
 if TYPE_CHECKING:
@@ -149,9 +147,9 @@ class Run(Sequence[Sample]):
         """
         from groundset.reporting.report import default_out, write_report
 
-        (file,) = paths_of("out", default_out(self.folder) if out is None else out)
+        file = None if out is None else paths_of("out", out)[0]
         write_report(self.folder, file)
-        return file
+        return file or default_out(self.folder)
 
     @for_python
     def sample(self, size: int, *, out: str | Path, by: str | None = None, seed: int = 0) -> "Run":
@@ -275,16 +273,12 @@ def open_run(path: str | Path) -> Run:
     Raises:
         InputError: the folder holds no run.
     """
-    from groundset.runs.record import run_files
+    from groundset.runs.record import read_record
     from groundset.runs.store import RunStore
     from groundset.runs.summary import account
 
     (folder,) = paths_of("path", path)
     with RunStore.read(folder) as store:
-        file = run_files(folder).record
-        try:
-            record = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise InputError(f"cannot read {file}: {error}") from error
+        record = read_record(folder)
         summary = as_parameters("\n".join(account(store, record["reason"])))
         return Run(folder, list(store.results.samples()), list(store.results.rejects()), record, summary)

@@ -2,21 +2,28 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from programs.numbers import check_numbers
+
+MOST = 1 << 31  # of what is counted: no text, corpus or run comes near it, and every format can hold it
+Count = Annotated[int, Field(ge=0, lt=MOST)]
+Rank = Annotated[int, Field(ge=1, lt=MOST)]
+Facts = Annotated[dict[str, Any], AfterValidator(check_numbers)]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Heading(_Frozen):
     """A heading of a document: its level (1 is the highest), text and character offset."""
 
-    level: int
+    level: Count
     text: str
-    start: int
+    start: Count
 
 
 class Document(_Frozen):
@@ -45,10 +52,10 @@ class Chunk(_Frozen):
     path: str
     title: str
     headings: tuple[str, ...] = ()
-    start: int
-    end: int
+    start: Count
+    end: Count
     text: str
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Facts = Field(default_factory=dict)
 
     @property
     def topic(self) -> str:
@@ -91,8 +98,8 @@ class StepRecord(_Frozen):
     """
 
     step: str
-    candidate: int = 0
-    output: dict[str, Any] = Field(default_factory=dict)
+    candidate: Count = 0
+    output: Facts = Field(default_factory=dict)
     probability: float | None = None
     verdict: Literal["good", "bad"] | None = None
     reason: str | None = None
@@ -113,7 +120,7 @@ class Retrieval(_Frozen):
     ``retrieved_content`` are the first hit; ``score`` is 1 if that hit is a ground-truth chunk, else 0.
     """
 
-    rank: int | None
+    rank: Rank | None
     retrieved_id: str
     retrieved_content: str
     score: Literal[0, 1]
@@ -150,7 +157,7 @@ class Context(_Frozen):
     language: str
     parsed: bool = False
     foci: tuple[Focus, ...] = ()
-    grows: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    grows: dict[str, tuple[Count, ...]] = Field(default_factory=dict)
     score: StepRecord | None = None
     split: str | None = None
     names: tuple[str, ...] = ()
@@ -171,7 +178,7 @@ class Draft(_Frozen):
     probability: float
     split: str | None = None
     trail: tuple[StepRecord, ...] = ()
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Facts = Field(default_factory=dict)
 
 
 class Attempt(_Frozen):
@@ -225,7 +232,7 @@ class Sample(_Frozen):
     probability: float
     split: str | None = None
     trail: tuple[StepRecord, ...]
-    metadata: dict[str, Any] = Field(default_factory=dict)
+    metadata: Facts = Field(default_factory=dict)
 
 
 class Retriever(Protocol):

@@ -33,7 +33,7 @@ def report(
 
     place = out or default_out(run)
     with Progress().waiting("Writing the report"):
-        page = write_report(run, place)
+        page = write_report(run, out)
     tell(f"Report: {name_of(place)}.", place)
     if track:
         _keep(run, page, place, track_texts)

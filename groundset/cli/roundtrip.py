@@ -74,7 +74,7 @@ def roundtrip(
         check_inputs(run_files(run), out)
     check_store(vector_store)
     with RunStore.read(run) as store, whole_text(out) if out else nullcontext() as stream:
-        configuration = store.meta("configuration")
+        configuration = store.told("configuration")
         config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # runs that were merged
         settings = settings_of(config, _names(embedder), _names(chunker), sizes, mixed=mixed)
         comparison = compare(store, settings, vector_store=vector_store, load_embedder=load_embedder, teller=Progress())

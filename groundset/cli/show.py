@@ -116,11 +116,13 @@ def read_rows(run: Path, name: str) -> list[Row]:
 
 def _needed(run: Path) -> dict[str, float]:
     """Return by step the least score that its compiled critic lets pass, as far as the record of a run says."""
+    from groundset.runs.record import read_record
+
     try:
-        told = json.loads((run / "run.json").read_text(encoding="utf-8"))["compiled"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        told = read_record(run).get("compiled") or {}
+    except InputError:
         return {}
-    return {step: state["threshold"] for step, state in told.items() if "threshold" in state}
+    return {step: state["threshold"] for step, state in told.items() if state.get("threshold") is not None}
 
 
 def _steps(given: Sequence[str] | None, refused: Sequence[Row]) -> frozenset[str] | None:

@@ -16,6 +16,7 @@ from groundset.corpus import CorpusOptions, cut_documents
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval.stores import open_store
 from groundset.runs.preparation import Phases
+from groundset.runs.references import check_references
 from groundset.runs.store import RunStore
 from programs.errors import InputError
 from programs.types import Chunk, Sample
@@ -82,9 +83,10 @@ class _Bench:
         self._store = store
         self._vector_store = vector_store
         self._teller = teller
-        self._own_embedder = store.meta("models")["embedder"]
-        self._own_name = store.meta("configuration")["embedder"]
+        self._own_embedder = store.told("models", "embedder")
+        self._own_name = store.told("configuration", "embedder")
         chunks = store.chunks()
+        check_references(store, samples, chunks, store.documents())
         known = {chunk.chunk_id: chunk for chunk in chunks}
         self._questions = [sample.question for sample in samples]
         self._asked = [asked_about(sample, known) for sample in samples]
@@ -105,7 +107,7 @@ class _Bench:
         for name in dict.fromkeys(needed):
             self._embedders[name] = load(name)
         opened = self._embedders.get(own.embedder)
-        if opened is not None and opened.sha256 != self._own_embedder["sha256"]:
+        if opened is not None and opened.sha256 != self._own_embedder.get("sha256"):
             raise InputError(f"{own.embedder} has other weights now than when the run in {self._store.folder} was made")
 
     def measure(self, setting: RetrievalSetting) -> Result:
@@ -117,6 +119,8 @@ class _Bench:
         else:
             vectors, seconds = self._embed(setting, [chunk.text for chunk in chunks])
         questions = self._embed_questions(setting.embedder)
+        if questions.shape[1] != vectors.shape[1]:
+            raise self._store.damaged(f"its vectors are of another length than those of {setting.embedder}")
         started = time.monotonic()
         with open_store(self._vector_store, [chunk.chunk_id for chunk in chunks], vectors) as opened:
             places = opened.search(questions, SEARCH_DEPTH).places

@@ -4,8 +4,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from groundset.runs.calls import CALLS_SCHEMA, CallTable
 from groundset.runs.database import Database
-from groundset.runs.tables import CALLS_SCHEMA, CallTable
 from programs.errors import InputError
 
 

@@ -19,7 +19,7 @@ from groundset.runs.lineage import Lineage, Parent
 from groundset.runs.progress import Progress
 from groundset.runs.ranks import with_ranks
 from groundset.runs.tables import Vectors
-from programs.errors import InputError
+from programs.errors import DamagedRunError, InputError
 from programs.types import Chunk, Sample
 
 STEP = "update"  # what the samples that went are rejects of
@@ -120,6 +120,7 @@ class _Embedder:
     def __init__(self, content: RunContent, run: Path, progress: Progress) -> None:
         self._run, self._progress = run, progress
         self._named = content.settings["models"]["embedder"]
+        self._length = content.chunk_vectors.shape[1]
         self._known = {chunk.text: row for chunk, row in zip(content.chunks, content.chunk_vectors, strict=True)}
         self._loaded: Any = None
 
@@ -135,7 +136,7 @@ class _Embedder:
 
             name = self._named["name"]
             loaded = load_embedder(name)
-            if loaded.sha256 != self._named["sha256"]:
+            if loaded.sha256 != self._named.get("sha256"):
                 raise InputError(f"{name} has other weights now than when the run in {self._run} was made")
             self._loaded = loaded
         return self._loaded
@@ -146,6 +147,8 @@ class _Embedder:
         if texts:
             with self._progress.phase("Embedding chunks", len(texts)) as advance:
                 rows = self.model.encode_corpus(texts, on_done=advance)
+            if rows.shape[1] != self._length:
+                raise DamagedRunError(f"{self._run} is damaged: its embedder makes vectors of another length")
             self._known |= dict(zip(texts, rows, strict=True))
         return np.stack([self._known[chunk.text] for chunk in chunks])
 

@@ -13,7 +13,7 @@ from groundset.runs.derived import RunContent, read_content, unused, write_run
 from groundset.runs.folder import check_free
 from groundset.runs.ranks import with_ranks
 from groundset.runs.reviews import Review, readings, standing
-from programs.errors import InputError
+from programs.errors import DamagedRunError, InputError
 from programs.types import Chunk, Reject, Sample
 
 
@@ -22,6 +22,7 @@ def merge_runs(runs: Sequence[Path], out: Path) -> list[str]:
 
     Raises:
         InputError: there are fewer than two, or they do not go together; the message names the run.
+        DamagedRunError: what a run holds is not what a run does.
     """
     check_free(out)
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
@@ -29,11 +30,13 @@ def merge_runs(runs: Sequence[Path], out: Path) -> list[str]:
     contents = [read_content(run) for run in runs]
     for run, content in zip(runs[1:], contents[1:], strict=True):
         one, other = (each.settings["models"]["embedder"] for each in (contents[0], content))
-        if (one["sha256"] or one["name"]) != (other["sha256"] or other["name"]):
+        if (one.get("sha256") or one["name"]) != (other.get("sha256") or other["name"]):
             raise InputError(
                 f"{run} was embedded by {other['name']}, {runs[0]} by {one['name']}, so no search can rank both; make "
                 "both with one --embedder (a set that was imported or exported can be imported again with another)"
             )
+        if content.vectors.shape[1] != contents[0].vectors.shape[1]:
+            raise DamagedRunError(f"the vectors of {run} and {runs[0]} differ in length: one of the runs is damaged")
     merged = merged_content(contents)
     repeated = sum(len(content.samples) for content in contents) - len(merged.samples)
     told = write_run(out, merged, merged.made_by("merge"))

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundset.comparing.figures import Units, units_of
+from groundset.runs.calls import CallTotals
 from groundset.runs.record import run_files
 from groundset.runs.reviews import Consensus, readings
 from groundset.runs.store import RunStore
-from groundset.runs.tables import PASSED_OVER, CallTotals
+from groundset.runs.tables import PASSED_OVER
 from programs.types import Reject, Sample
 
 Vectors = NDArray[np.float32]

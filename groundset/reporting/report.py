@@ -27,16 +27,19 @@ def check_page(out: Path) -> None:
         raise InputError(f"--out {out}: the report is a page; give it a name that ends with {SUFFIX}")
 
 
-def write_report(run: Path, out: Path) -> str:
+def write_report(run: Path, out: Path | None = None) -> str:
     """Write the report of a run to a file, whole or not at all, and return the page.
+
+    Without ``out`` it goes into the run, where no link is followed.
 
     Raises:
         InputError: the folder holds no run, or the file cannot be written.
         DamagedRunError: what the run holds cannot be read.
     """
-    check_page(out)
+    if out is not None:
+        check_page(out)
     page = report_page(read_facts(run))
-    write_text(out, page)
+    write_text(out or default_out(run), page, follow=out is not None)
     return page
 
 

@@ -55,6 +55,8 @@ def prepare_engine(
     read_chunks(store, models.parser, shown, check)
     embed_chunks(store, models.embedder.encode_corpus, shown, check)
     chunks, vectors = store.chunks(), store.vectors()
+    if vectors.shape[1] != models.embedder.dimension:
+        raise store.damaged("its vectors are of another length than those of its embedder")
     ids = [chunk.chunk_id for chunk in chunks]
     # All that embeds shares what is known of passages and questions.
     encoder = RememberingEncoder(

@@ -18,8 +18,20 @@ from programs.errors import DamagedRunError, RunError
 Values = Sequence[Any]
 Parsed = TypeVar("Parsed")
 
-_MEND = "it is damaged; keep a copy and start again in another folder"
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGE = "it is damaged{}; keep a copy and start again in another folder"
+_ADVERSE = {
+    sqlite3.SQLITE_FULL: "the disk is full; what was stored until now is safe: make room and give the same command",
+    sqlite3.SQLITE_READONLY: "it is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created",
+    sqlite3.SQLITE_BUSY: "another program has locked it",
+    sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
+    sqlite3.SQLITE_PERM: "permission denied",
+    sqlite3.SQLITE_AUTH: "permission denied",
+}
+# What is stored can bring these about in statements that are right: JSON that is none, sums beyond 64 bits, ids twice.
+_DAMAGED = {
+    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG,
+}  # fmt: skip
 
 
 class Database:
@@ -66,9 +78,14 @@ class Database:
         for row in self.each(statement, values):
             try:
                 parsed = parse(*row)
-            except (ValueError, TypeError) as error:  # Pydantic's and JSON's errors are of the first kind
-                raise DamagedRunError(f"{self.path}: {_MEND}.") from error
+            # Pydantic's and JSON's errors are of the first kind; the last is JSON that is nested too deep.
+            except (ValueError, TypeError, RecursionError) as error:
+                raise self.damaged() from error
             yield parsed
+
+    def damaged(self, how: str = "") -> DamagedRunError:
+        """Return the error of a file that does not hold what a run writes; ``how`` says where, in a few words."""
+        return DamagedRunError(f"{self.path}: {_DAMAGE.format(how and f' ({how})')}.")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -98,11 +115,22 @@ class Database:
             try:
                 yield
             except sqlite3.Error as error:
-                raise _explained(self.path, error) from error
+                raise self._explained(error) from error
+
+    def _explained(self, error: sqlite3.Error) -> RunError:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None and isinstance(error, sqlite3.OperationalError):
+            return self.damaged("a text that is no UTF-8")  # Python's own error would print it
+        primary = (code or 0) & 0xFF  # of an extended code
+        if primary == sqlite3.SQLITE_NOTADB:
+            return self.damaged("no SQLite database")
+        if primary == sqlite3.SQLITE_CONSTRAINT:
+            return self.damaged(str(error))  # names a column, no value
+        return self.damaged() if primary in _DAMAGED else RunError(f"{self.path}: {_ADVERSE.get(primary, error)}.")
 
 
 def _writer(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=2)
+    connection = _careful(sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=2))
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
@@ -110,22 +138,11 @@ def _writer(path: Path) -> sqlite3.Connection:
 
 def _reader(path: Path) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+    return _careful(sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None))
 
 
-def _explained(path: Path, error: sqlite3.Error) -> RunError:
-    known = {
-        sqlite3.SQLITE_FULL: "the disk is full; what was stored until now is safe: make room and give the same command",
-        sqlite3.SQLITE_READONLY: "it is read-only",
-        sqlite3.SQLITE_CANTOPEN: "it cannot be opened or created",
-        sqlite3.SQLITE_CORRUPT: _MEND,
-        sqlite3.SQLITE_NOTADB: "it is no SQLite database",
-        sqlite3.SQLITE_BUSY: "another program has locked it",
-        sqlite3.SQLITE_IOERR: "the disk cannot be read or written",
-        sqlite3.SQLITE_PERM: "permission denied",
-        sqlite3.SQLITE_AUTH: "permission denied",
-    }
-    # The low byte of an extended error code is the primary one.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    kind = DamagedRunError if code in _DAMAGED else RunError
-    return kind(f"{path}: {known.get(code, str(error))}.")
+def _careful(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Return a connection that trusts no file: it may have been made by anybody."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection

@@ -21,6 +21,7 @@ from groundset.runs.folder import check_free, database_path
 from groundset.runs.identity import ModelName
 from groundset.runs.lineage import Lineage, Parent
 from groundset.runs.record import write_files
+from groundset.runs.references import check_references
 from groundset.runs.reviews import Review
 from groundset.runs.store import RunStore
 from groundset.runs.summary import account
@@ -29,6 +30,7 @@ from programs.errors import GroundsetError, InputError, RunError
 from programs.types import Chunk, Document, Reject, Sample
 
 SETTINGS = ("configuration", "models", "compiled", "corpus", "skipped")
+_ROLES = ("lm", "embedder", "parser", "critic")
 
 
 @dataclass(frozen=True)
@@ -91,25 +93,30 @@ def read_content(folder: Path) -> RunContent:
 
     Raises:
         InputError: the folder holds no run, or one without samples.
+        DamagedRunError: what it holds is not what a run does.
     """
     with RunStore.read(folder) as store:
         samples = list(store.results.samples())
         if not samples:
             raise InputError(f"the run in {folder} holds no samples")
+        chunks, documents = store.chunks(), store.documents()
+        check_references(store, samples, chunks, documents)
         lineage = store.meta("lineage")
         parent = Parent(
             name=encodable(folder.resolve().name),
-            identity=store.meta("digest"),
+            identity=store.told("digest"),
             samples=len(samples),
             lineage=None if lineage is None else Lineage.model_validate(lineage),
         )
+        for needed in (("configuration", "embedder"), *(("models", role, "name") for role in _ROLES), ("compiled",)):
+            store.told(*needed)
         # A process that works on the run may have added some since.
         return RunContent(
             samples=samples,
             vectors=np.stack(list(store.results.vectors())[: len(samples)]),
-            chunks=store.chunks(),
+            chunks=chunks,
             chunk_vectors=store.vectors(),
-            documents=store.documents(),
+            documents=documents,
             settings={name: store.meta(name) for name in SETTINGS},
             rejects=list(store.results.rejects()),
             reviews=store.reviews.all(),

@@ -1,6 +1,7 @@
 """The run folder: whose it is, and the lock that keeps a second process out."""
 
 import os
+import stat
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -10,6 +11,7 @@ from programs.errors import InputError, RunError
 
 _DATABASE = "run.sqlite"
 _LOCK = ".lock"
+_OPENED = (_LOCK, *(f"{_DATABASE}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")))  # and written in place
 
 
 def database_path(folder: Path) -> Path:
@@ -40,6 +42,26 @@ def holds_run(folder: Path) -> bool:
     return begun
 
 
+def check_files(folder: Path) -> None:
+    """Refuse a run folder in which a file that is written in place is a link, a device or the like.
+
+    A folder that somebody else made could have anything on this machine written to.
+
+    Raises:
+        InputError: there is one, or the folder cannot be looked into; the message names it.
+    """
+    for path in (folder / name for name in _OPENED):
+        try:
+            mode = path.lstat().st_mode
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+        if not stat.S_ISREG(mode):
+            what = "a link" if stat.S_ISLNK(mode) else "no ordinary file"
+            raise InputError(f"{path} is {what}, and a run is used only where its files are its own: copy them there")
+
+
 def check_free(folder: Path) -> None:
     """Refuse a folder that a new run cannot become.
 
@@ -62,8 +84,10 @@ class FolderLock:
         """Take the lock.
 
         Raises:
+            InputError: a file of the run is a link.
             RunError: another process has it, or the folder cannot be written.
         """
+        check_files(folder)
         self._lock = FileLock(folder / _LOCK)
         try:
             self._lock.acquire(timeout=0)

@@ -81,12 +81,12 @@ def run_generation(
         store, growth = stack.enter_context(RunStore.open(out)) if holds_run(out) else None, None
         if store is not None:
             _refuse_derived(store, out)
-            check_same(store.meta("identity"), identity, out)
+            check_same(store.told("identity"), identity, out)
             growth = grown(store, config, recipe, out)
             if growth is None and (ended := _ending(store)) is not None:
-                progress.finished(out, store.results.count(), store.meta("asked"))
+                progress.finished(out, store.results.count(), store.told("asked"))
                 return _end(store, ended)
-            asked = store.meta("asked") if growth is None else growth[-1].size
+            asked = store.told("asked") if growth is None else growth[-1].size
             progress.going_on(out, store.results.count(), asked, store.attempts.decided())
         models = RunModels(config, openers, stack, journal, tell=progress.note, verbose=verbose)
         compiled = load_compiled(config.compiled, Users(config.critic, models.embedder.sha256, *models.name), tracking)
@@ -96,7 +96,7 @@ def run_generation(
             corpus = _read_corpus(config, models.embedder, progress, verbose)
             store = stack.enter_context(_create_store(config, recipe, out, corpus, compiled, identity))
         else:
-            check_same(store.meta("identity"), identity, out)
+            check_same(store.told("identity"), identity, out)
             if growth is not None:
                 grow(store, config, growth)
         clock = Clock(store, started)

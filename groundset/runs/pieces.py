@@ -3,7 +3,6 @@
 A run may hold more than fits a page, and may still be growing: whoever shows it asks for what came after the last time.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -92,22 +91,22 @@ class PieceTable:
 
 
 def _sample_entry(position: int, record: str) -> Entry:
-    sample = json.loads(record)
+    sample = Sample.model_validate_json(record)
     return Entry(
         position=position,
         kind="sample",
-        item=sample["id"],
-        question=sample["question"],
-        answer=sample["answer"],
-        documents=tuple(dict.fromkeys(chunk["path"] for chunk in sample["contexts"])),
-        evolution=sample["evolution"],
-        asks=str(sample["metadata"].get("kind") or ""),
-        language=sample["language"],
-        split=sample["split"] or "",
+        item=sample.id,
+        question=sample.question,
+        answer=sample.answer,
+        documents=tuple(dict.fromkeys(chunk.path for chunk in sample.contexts)),
+        evolution=sample.evolution,
+        asks=str(sample.metadata.get("kind") or ""),
+        language=sample.language,
+        split=sample.split or "",
     )
 
 
 def _reject_entry(position: int, record: str, path: Any) -> Entry:
-    reject = json.loads(record)
+    reject = Reject.model_validate_json(record)
     documents = (path,) if path else ()
-    return Entry(position, "reject", str(position), reject["question"] or "", "", documents, step=reject["step"])
+    return Entry(position, "reject", str(position), reject.question or "", "", documents, step=reject.step)

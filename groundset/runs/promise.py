@@ -30,7 +30,7 @@ def promise_of(compiled: Mapping[str, Any] | None, samples: Iterable[Sample]) ->
     What was measured on questions of runs is said of those that were as easy to ask.
     """
     judge = (compiled or {}).get("judge") or {}
-    if "expected_good" not in judge:
+    if not {"expected_good", "interval"} <= judge.keys():
         return None
     of_runs = is_of_runs(compiled)
     said_of = sum(not of_runs or is_easy(sample) for sample in samples)

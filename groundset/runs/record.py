@@ -1,5 +1,6 @@
 """The files of a run folder, derived from its database: they can be written again at any time."""
 
+import json
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,8 +8,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
+
 from groundset import __version__
 from groundset.files import json_text, remove_leftovers, write_rows, write_text
+from groundset.runs.meta import check_meta
 from groundset.runs.schedule import WINDOW
 from groundset.runs.store import RunStore
 from programs.errors import DamagedRunError, InputError, RunError
@@ -17,6 +21,15 @@ from programs.types import Chunk, Reject, Sample
 _LIBRARIES = (
     "dspy", "faiss-cpu", "markitdown", "numpy", "py3langid", "pydantic", "sentence-transformers", "torch", "xllamacpp",
 )  # fmt: skip
+
+
+class _Record(BaseModel):
+    """What every ``run.json`` says."""
+
+    status: str
+    reason: str | None
+    asked: int | None
+    identity: str | None
 
 
 class RunFiles(NamedTuple):
@@ -33,7 +46,7 @@ def run_files(folder: Path) -> RunFiles:
 
 
 def write_files(store: RunStore, status: str, reason: str | None = None) -> RunFiles:
-    """Write ``run.json``, ``samples.jsonl`` and ``rejects.jsonl``, each whole or not at all.
+    """Write ``run.json``, ``samples.jsonl`` and ``rejects.jsonl``, each whole or not at all; no link is followed.
 
     Args:
         store: the run.
@@ -46,21 +59,40 @@ def write_files(store: RunStore, status: str, reason: str | None = None) -> RunF
     files = run_files(store.folder)
     remove_leftovers(store.folder)
     with _ending_the_run():
-        write_rows(files.samples, (sample_row(sample) for sample in store.results.samples()))
-        write_rows(files.rejects, (reject_row(reject) for reject in store.results.rejects()))
+        write_rows(files.samples, (sample_row(sample) for sample in store.results.samples()), follow=False)
+        write_rows(files.rejects, (reject_row(reject) for reject in store.results.rejects()), follow=False)
     write_record(store, status, reason)
     return files
 
 
 def write_record(store: RunStore, status: str, reason: str | None = None) -> None:
-    """Write ``run.json`` alone.
+    """Write ``run.json`` alone; no link is followed.
 
     Raises:
         RunError: it cannot be written.
     """
     text = json_text(run_record(store, status, reason), indent=2)
     with _ending_the_run():
-        write_text(run_files(store.folder).record, text + "\n")
+        write_text(run_files(store.folder).record, text + "\n", follow=False)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return what ``run.json`` of a run says.
+
+    Raises:
+        InputError: it cannot be read, or is not what a run writes; the message names it.
+    """
+    file = run_files(folder).record
+    try:
+        told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        _Record.model_validate(told)
+        for name in told.keys() - {"identity"}:  # the digest of what the database calls so
+            check_meta(name, told[name])
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"cannot read {file}: it is damaged") from error
+    return told
 
 
 def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[str, Any]:
@@ -74,7 +106,6 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
     started, seconds = store.spent()
     documents, chunks = store.corpus_size()
     evolutions = store.results.evolution_counts()
-    models = store.meta("models")
     return {
         "status": status,
         "reason": reason,
@@ -93,9 +124,9 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "call_seconds": round(calls.seconds, 2),
         "seconds": round(seconds, 2),
         "started": started,
-        "critic": models["critic"]["compiled"],
+        "critic": store.told("models", "critic").get("compiled"),
         "compiled": store.meta("compiled"),
-        "models": models,
+        "models": store.told("models"),
         "configuration": store.meta("configuration"),
         "identity": store.meta("digest"),
         "documents": documents,
@@ -106,7 +137,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "agenda": store.meta("agenda"),
         "tracked": store.meta("tracked"),
         "lineage": store.meta("lineage"),
-        "program": store.meta("identity")["program"],
+        "program": store.told("identity", "program"),
         "versions": library_versions(),
     }
 

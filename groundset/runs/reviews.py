@@ -16,7 +16,7 @@ from programs.types import Sample
 if TYPE_CHECKING:
     from groundset.runs.store import RunStore
 
-_SCHEMA = """
+REVIEWS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS reviews (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, item TEXT NOT NULL,
     reader TEXT NOT NULL, verdict TEXT, record TEXT NOT NULL)
 """
@@ -69,14 +69,14 @@ class ReviewTable:
             RunError: it cannot.
         """
         with self._database.transaction():
-            self._database.execute(_SCHEMA)
+            self._database.execute(REVIEWS_SCHEMA)
 
     def add(self, *reviews: Review) -> None:
         """Store reviews, all or none; they are committed when this returns."""
         # Made first: whoever else works on the run waits while the transaction is open.
         rows = [(each.kind, each.item, each.reader, each.verdict, each.model_dump_json()) for each in reviews]
         with self._database.transaction():
-            self._database.execute(_SCHEMA)
+            self._database.execute(REVIEWS_SCHEMA)
             self._database.insert(
                 "INSERT INTO reviews (kind, item, reader, verdict, record) VALUES (?, ?, ?, ?, ?)", iter(rows)
             )

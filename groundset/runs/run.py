@@ -15,7 +15,6 @@ from groundset.runs.schedule import Schedule
 from groundset.runs.stop import RunStoppedError, Stop
 from groundset.runs.store import RunStore
 from groundset.runs.workers import Workers
-from programs.errors import GroundsetError
 from programs.types import Attempt, Observer, Outcome, Program, StepRecord
 
 Ending = Literal["complete", "short", "interrupted"]
@@ -88,7 +87,7 @@ class RunEngine:
             # The window lets plans run ahead of verdicts; here each is followed by its own.
             attempt = self._schedule.next()
             if attempt is None or attempt.number != number:
-                raise GroundsetError(f"{self._store.folder}: attempt {number} of the stored run cannot be followed.")
+                raise self._store.damaged(f"attempt {number} cannot be followed")
             self._schedule.decide(verdict)
 
     def run(self, workers: int) -> Ending:

@@ -13,6 +13,7 @@
 """
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -23,18 +24,20 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from groundset.files import json_text, remove_leftovers, whole_file
+from groundset.runs.calls import CALLS_SCHEMA, CallTable
 from groundset.runs.database import Database
-from groundset.runs.folder import FolderLock, database_path, make_folder
+from groundset.runs.folder import FolderLock, check_files, database_path, make_folder
+from groundset.runs.meta import stored_meta
 from groundset.runs.pieces import PieceTable
-from groundset.runs.reviews import ReviewTable
-from groundset.runs.tables import CALLS_SCHEMA, AttemptTable, CallTable, ResultTable, Vectors, as_vector
-from programs.errors import InputError, RunError
+from groundset.runs.reviews import REVIEWS_SCHEMA, ReviewTable
+from groundset.runs.soundness import check_sound
+from groundset.runs.tables import AttemptTable, ResultTable, Vectors, as_vector
+from programs.errors import DamagedRunError, InputError, RunError
 from programs.types import Chunk, Context, Document, Reject
 
 _APPLICATION = 0x67727364  # "grsd" in the file's header
 _VERSION = 2
-_SCHEMA = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+_SCHEMA = """CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (position INTEGER PRIMARY KEY, doc_id TEXT UNIQUE NOT NULL, record TEXT NOT NULL);
 CREATE TABLE chunks (position INTEGER PRIMARY KEY, chunk_id TEXT UNIQUE NOT NULL, record TEXT NOT NULL,
     vector BLOB, reading TEXT, score TEXT);
@@ -47,8 +50,8 @@ CREATE TABLE samples (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, att
     record TEXT NOT NULL, vector BLOB NOT NULL);
 CREATE TABLE rejects (position INTEGER PRIMARY KEY, attempt INTEGER, step TEXT NOT NULL,
     record TEXT NOT NULL);
-CREATE TABLE sessions (number INTEGER PRIMARY KEY, started TEXT NOT NULL, seconds REAL NOT NULL DEFAULT 0);
-"""
+CREATE TABLE sessions (number INTEGER PRIMARY KEY, started TEXT NOT NULL, seconds REAL NOT NULL DEFAULT 0)"""
+_STATEMENTS = (*_SCHEMA.split(";\n"), CALLS_SCHEMA)
 
 
 ChunkColumn = Literal["vector", "reading", "score"]
@@ -101,7 +104,7 @@ class RunStore:
             if path.exists():
                 raise RunError(f"another process has begun a run in {folder} just now.")
             remove_leftovers(folder)
-            with whole_file(path) as aside, closing(Database(aside)) as database:
+            with whole_file(path, follow=False) as aside, closing(Database(aside)) as database:
                 cls(folder, database, lock)._fill(meta, documents, chunks)
             return cls(folder, Database(path), lock)
         except BaseException:
@@ -157,6 +160,7 @@ class RunStore:
             raise InputError(f"{folder} cannot be read: {error.strerror}") from error
         if not found:
             raise InputError(f"{folder} is not the folder of a run")
+        check_files(folder)
         return cls(folder, Database(database_path(folder), read_only=True), None)._checked()
 
     def close(self) -> None:
@@ -183,6 +187,7 @@ class RunStore:
                 raise InputError(f"{self._database.path} was not made by groundset.")
             if version != _VERSION:
                 raise InputError(f"{self._database.path} was made by another version of groundset.")
+            check_sound(self._database, _STATEMENTS, [REVIEWS_SCHEMA])
         except BaseException:
             self.close()
             raise
@@ -191,7 +196,7 @@ class RunStore:
     def _fill(self, meta: Mapping[str, Any], documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
         database = self._database
         with database.transaction():
-            for statement in [*_SCHEMA.split(";\n"), CALLS_SCHEMA]:
+            for statement in _STATEMENTS:
                 database.execute(statement)
             database.insert(
                 "INSERT INTO documents VALUES (?, ?, ?)",
@@ -207,9 +212,31 @@ class RunStore:
             database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def meta(self, name: str) -> Any:
-        """Return a value that was stored under a name, or None."""
-        found = list(self._database.read(json.loads, "SELECT value FROM meta WHERE name = ?", (name,)))
-        return found[0] if found else None
+        """Return a value that was stored under a name, or None.
+
+        Raises:
+            DamagedRunError: it is not what a run stores there.
+        """
+        statement = "SELECT name, value FROM meta WHERE name = ?"
+        return next(self._database.read(stored_meta, statement, (name,)), None)
+
+    def told(self, *path: str) -> Any:
+        """Return a value that every run has stored: its name, and the keys that lead to it.
+
+        Raises:
+            DamagedRunError: it is missing, or not what a run stores there.
+        """
+        name, *keys = path
+        value = self.meta(name)
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is None:
+            raise self.damaged(f"it does not tell the {' '.join(path)}")
+        return value
+
+    def damaged(self, how: str) -> DamagedRunError:
+        """Return the error of a run that is not one; ``how`` says where, in a few words."""
+        return self._database.damaged(how)
 
     def set_meta(self, name: str, value: Any) -> None:
         """Store a JSON value under a name."""
@@ -224,21 +251,23 @@ class RunStore:
 
     def documents(self) -> list[Document]:
         """Return the documents of the run."""
-        statement = "SELECT record FROM documents ORDER BY position"
-        return list(self._database.read(Document.model_validate_json, statement))
+        return list(self._database.read(_document, "SELECT doc_id, record FROM documents ORDER BY position"))
 
     def chunks(self) -> list[Chunk]:
         """Return all chunks of the run."""
-        return list(self._database.read(Chunk.model_validate_json, "SELECT record FROM chunks ORDER BY position"))
+        return list(self._database.read(_chunk, "SELECT chunk_id, record FROM chunks ORDER BY position"))
 
     def vectors(self) -> Vectors:
         """Return the embedding vectors of all chunks, a row for each."""
-        return np.stack(list(self._database.read(as_vector, "SELECT vector FROM chunks ORDER BY position")))
+        rows = list(self._database.read(as_vector, "SELECT vector FROM chunks ORDER BY position"))
+        if not rows:
+            raise self.damaged("no chunks")
+        return np.stack(rows)
 
     def without(self, column: ChunkColumn) -> list[Chunk]:
         """Return the chunks of which something is not known yet."""
-        statement = f"SELECT record FROM chunks WHERE {column} IS NULL ORDER BY position"
-        return list(self._database.read(Chunk.model_validate_json, statement))
+        statement = f"SELECT chunk_id, record FROM chunks WHERE {column} IS NULL ORDER BY position"
+        return list(self._database.read(_chunk, statement))
 
     def learn(
         self, column: ChunkColumn, known: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
@@ -255,7 +284,7 @@ class RunStore:
 
     def contexts(self) -> dict[str, Context]:
         """Return all chunks with what was read off them, by id."""
-        statement = "SELECT record, reading, score FROM chunks ORDER BY position"
+        statement = "SELECT chunk_id, record, reading, score FROM chunks ORDER BY position"
         return {context.chunk.chunk_id: context for context in self._database.read(_context, statement)}
 
     def corpus_size(self) -> tuple[int, int]:
@@ -279,11 +308,33 @@ class RunStore:
 
     def spent(self) -> tuple[str | None, float]:
         """Return when the first session started, if any has, and the seconds of all."""
-        [(started, seconds)] = self._database.execute("SELECT min(started), total(seconds) FROM sessions")
-        return started, seconds
+        [spent] = self._database.read(_spent, "SELECT min(started), total(seconds) FROM sessions")
+        return spent
 
 
-def _context(record: str, reading: str, score: str | None) -> Context:
+def _document(doc_id: str, record: str) -> Document:
+    document = Document.model_validate_json(record)
+    if document.doc_id != doc_id:
+        raise ValueError("a document stored under the id of another one")
+    return document
+
+
+def _chunk(chunk_id: str, record: str) -> Chunk:
+    chunk = Chunk.model_validate_json(record)
+    if chunk.chunk_id != chunk_id:
+        raise ValueError("a chunk stored under the id of another one")
+    return chunk
+
+
+def _context(chunk_id: str, record: str, reading: str, score: str | None) -> Context:
     """Return a chunk with what was read off it, from its columns."""
-    told = {"chunk": json.loads(record), "score": None if score is None else json.loads(score)}
+    told = {"chunk": _chunk(chunk_id, record), "score": None if score is None else json.loads(score)}
     return Context.model_validate({**json.loads(reading), **told})
+
+
+def _spent(started: str | None, seconds: float) -> tuple[str | None, float]:
+    if started is not None:
+        datetime.fromisoformat(started)
+    if not math.isfinite(seconds):
+        raise ValueError("sessions that lasted for ever")
+    return started, seconds

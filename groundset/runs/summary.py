@@ -50,13 +50,13 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
 
 def shortage(store: RunStore) -> str:
     """Return why a run ended with fewer samples than were asked for."""
-    configuration = store.meta("configuration")
-    missing = store.meta("asked") - sum(store.results.evolution_counts().values())
-    easy = configuration.get("ask") == "easy" and configuration["parser"] != "none"
+    configuration = store.told("configuration")
+    missing = store.told("asked") - sum(store.results.evolution_counts().values())
+    easy = configuration.get("ask") == "easy" and configuration.get("parser") != "none"
     reasons = store.results.reasons().items()
     refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
-    agenda = ", ".join(f"{name} {count}" for name, count in store.meta("agenda").items())
+    agenda = ", ".join(f"{name} {count}" for name, count in store.told("agenda").items())
     how = "what is easy (where the grammar of a sentence begins the question)" if easy else "as often as makes sense"
     mend = "More documents or a lower --size would help"
     further = "; --ask all, in the same folder, goes on to what is hard, where about one question in two is good"
@@ -69,7 +69,7 @@ def shortage(store: RunStore) -> str:
 def _kept(store: RunStore) -> str:
     documents, chunks = store.corpus_size()
     return (
-        f"Kept {of_asked(store.results.count(), store.meta('asked'))}{_evolutions(store)} "
+        f"Kept {of_asked(store.results.count(), store.told('asked'))}{_evolutions(store)} "
         f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
     )
 

@@ -1,9 +1,9 @@
-"""The tables of a run: calls, attempts with their steps, and results."""
+"""The tables of a run: attempts with their steps, and results."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,53 +18,19 @@ Vectors = NDArray[np.float32]
 PASSED_OVER = ("chunk", "keyphrases", "pair")
 _NO_ATTEMPT = -1
 _FOCI = TypeAdapter(tuple[Focus, ...])
-CALLS_SCHEMA = """
-CREATE TABLE IF NOT EXISTS calls (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
-    evaluated_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID
-"""
+_IDS = TypeAdapter(tuple[str, ...])
 
 
 def as_vector(stored: bytes) -> Vectors:
-    """Return an embedding vector as it is stored."""
-    return np.frombuffer(stored, dtype=np.float32)
+    """Return an embedding vector as it is stored.
 
-
-class CallTotals(NamedTuple):
-    """What all language model calls of a run took, over all processes that worked on it."""
-
-    calls: int
-    prompt_tokens: int
-    evaluated_tokens: int
-    completion_tokens: int
-    seconds: float
-
-
-class CallTable:
-    """The journal: finished language model calls by digest."""
-
-    def __init__(self, database: Database) -> None:
-        """Use the table in ``database``."""
-        self._database = database
-
-    def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the record of a finished call, or None."""
-        return next(self._database.read(json.loads, "SELECT record FROM calls WHERE digest = ?", (digest,)), None)
-
-    def put(self, digest: str, record: dict[str, Any]) -> None:
-        """Store a finished call; it is committed when this returns."""
-        columns = ("prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds")
-        self._database.execute(
-            "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)",
-            (digest, json.dumps(record, ensure_ascii=False), *(record[column] for column in columns)),
-        )
-
-    def totals(self) -> CallTotals:
-        """Return the sums over all calls."""
-        [row] = self._database.execute(
-            "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(evaluated_tokens), 0), "
-            "coalesce(sum(completion_tokens), 0), coalesce(sum(seconds), 0.0) FROM calls"
-        )
-        return CallTotals(*row)
+    Raises:
+        ValueError: it is none, or holds what is no number.
+    """
+    vector = np.frombuffer(stored, dtype=np.float32)
+    if not np.isfinite(vector).all():
+        raise ValueError("a vector holds what is no number")
+    return vector
 
 
 class AttemptTable:
@@ -140,8 +106,11 @@ class AttemptTable:
 
     def contexts(self, number: int) -> tuple[str, ...]:
         """Return the ids of the chunks that an attempt was about."""
-        [(ids,)] = self._database.execute("SELECT contexts FROM attempts WHERE number = ?", (number,))
-        return tuple(json.loads(ids))
+        found = self._database.read(_IDS.validate_json, "SELECT contexts FROM attempts WHERE number = ?", (number,))
+        ids = next(found, None)
+        if ids is None:
+            raise self._database.damaged(f"no attempt {number}")
+        return ids
 
     def step_counts(self) -> dict[str, int]:
         """Return how often each step spoke in decided attempts, in the order in which steps first come."""
@@ -205,7 +174,7 @@ class ResultTable:
 
     def samples(self) -> Iterator[Sample]:
         """Yield the accepted samples."""
-        yield from self._database.read(Sample.model_validate_json, "SELECT record FROM samples ORDER BY position")
+        yield from self._database.read(_sample, "SELECT id, record FROM samples ORDER BY position")
 
     def alternative_counts(self) -> dict[str, int]:
         """Return how many samples another chunk answers just as well, and in how many of them that changed the rank."""
@@ -223,11 +192,11 @@ class ResultTable:
 
     def refused_questions(self) -> Iterator[tuple[int, int | None, Reject]]:
         """Yield place, attempt (None if this run made none) and reject of every question that was refused."""
-        for position, attempt, record in self._database.each(
+        yield from self._database.read(
+            lambda position, attempt, record: (position, attempt, Reject.model_validate_json(record)),
             "SELECT position, attempt, record FROM rejects "
-            "WHERE json_extract(record, '$.question') IS NOT NULL ORDER BY position"
-        ):
-            yield position, attempt, Reject.model_validate_json(record)
+            "WHERE json_extract(record, '$.question') IS NOT NULL ORDER BY position",
+        )
 
     def evolution_counts(self) -> dict[str, int]:
         """Return how many samples there are of each evolution, the most first."""
@@ -251,10 +220,23 @@ class ResultTable:
         found: dict[str, Counter[str]] = {}
         marks = ", ".join("?" * len(PASSED_OVER))
         passed = f"(step IN ({marks}) AND json_extract(record, '$.question') IS NULL)"
-        for step, reason in self._database.each(
-            f"SELECT step, json_extract(record, '$.reason') FROM rejects WHERE {passed} = ? ORDER BY position",
+        for step, reason in self._database.read(
+            lambda step, record: (step, Reject.model_validate_json(record).reason),
+            f"SELECT step, record FROM rejects WHERE {passed} = ? ORDER BY position",
             (*PASSED_OVER, of_passages),
         ):
             # What follows a colon is about the one candidate.
             found.setdefault(step, Counter())[reason.split(":")[0]] += 1
         return found
+
+
+def _sample(name: str, record: str) -> Sample:
+    """Return a sample as it is stored.
+
+    Raises:
+        ValueError: it is none, or of another id.
+    """
+    sample = Sample.model_validate_json(record)
+    if sample.id != name:
+        raise ValueError("a sample stored under the id of another one")
+    return sample

@@ -41,11 +41,12 @@ def content_of() -> Callable[..., RunContent]:
 
     def content_of(*samples: Sample, vectors: Any = None) -> RunContent:
         chunks = list({chunk.chunk_id: chunk for each in samples for chunk in each.contexts}.values())
+        width = max(len(samples), len(chunks)) if vectors is None else np.asarray(vectors).shape[1]
         return content(
             samples=list(samples),
-            vectors=np.eye(len(samples), dtype=np.float32) if vectors is None else np.asarray(vectors, np.float32),
+            vectors=np.asarray(np.eye(len(samples), width) if vectors is None else vectors, np.float32),
             chunks=chunks,
-            chunk_vectors=np.eye(len(chunks), dtype=np.float32),
+            chunk_vectors=np.eye(len(chunks), width, dtype=np.float32),
             documents=[
                 Document(doc_id=chunk.doc_id, path=chunk.path, title=chunk.title, text=chunk.text) for chunk in chunks
             ],

@@ -78,6 +78,7 @@ class Encoder:
     """Embeds a text as the hashes of its words."""
 
     sha256 = "f" * 64
+    dimension = 64
 
     def __init__(self, name: str) -> None:
         self.name = name

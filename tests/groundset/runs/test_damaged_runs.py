@@ -171,12 +171,12 @@ def test_other_stored_values_are_read_with_the_same_care(begun):
         "UPDATE attempts SET asked = '{' WHERE decided": lambda store: list(store.attempts.verdicts()),
         "UPDATE steps SET output = '{'": lambda store: store.attempts.steps(0),
     }
-    with closing(sqlite3.connect(begun / "run.sqlite")) as connection:
+    # Opened before, for some of it would be found at once.
+    with RunStore.read(begun) as store, closing(sqlite3.connect(begun / "run.sqlite")) as connection:
         [(digest,), *_] = connection.execute("SELECT digest FROM calls").fetchall()
         for statement in statements:
             assert connection.execute(statement).rowcount, statement
         connection.commit()
-    with RunStore.read(begun) as store:
         for read in statements.values():
             with pytest.raises(DamagedRunError, match=r"run\.sqlite: it is damaged; keep a copy"):
                 read(store)

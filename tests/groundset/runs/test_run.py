@@ -129,7 +129,7 @@ def test_a_store_that_fails_below_dspy_stops_the_run(docs, tmp_path, monkeypatch
     def put(self: Any, digest: str, record: Any) -> None:
         raise RunError("the disk is full")
 
-    monkeypatch.setattr("groundset.runs.tables.CallTable.put", put)
+    monkeypatch.setattr("groundset.runs.calls.CallTable.put", put)
     with pytest.raises(RunError, match="the disk is full"):
         generate(docs, tmp_path / "run")
 

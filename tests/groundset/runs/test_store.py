@@ -18,7 +18,8 @@ CHUNKS = [
     Chunk(chunk_id="d-1", doc_id="d", path="d.md", title="D", start=7, end=14, text="Second.", metadata={"a": [1]}),
 ]
 VECTORS = np.eye(2, 4, dtype=np.float32)
-RECORD = {"response": {"text": "é"}, "prompt_tokens": 5, "evaluated_tokens": 2, "completion_tokens": 3, "seconds": 0.5}
+RESPONSE = {"text": "é", "finish_reason": "stop", "logprobs": None}
+RECORD = {"response": RESPONSE, "prompt_tokens": 5, "evaluated_tokens": 2, "completion_tokens": 3, "seconds": 0.5}
 
 
 CONTEXTS = [Context(chunk=chunk, passage=chunk.text, topic="D", language="en", parsed=True) for chunk in CHUNKS]

@@ -1,12 +1,13 @@
 """Numbers that every format can hold: finite ones, and whole ones of 64 bits."""
 
 import math
-from typing import Any
+from typing import TypeVar
 
+_Value = TypeVar("_Value")
 _LARGEST = 1 << 63
 
 
-def check_numbers(value: Any) -> Any:
+def check_numbers(value: _Value) -> _Value:
     """Return a JSON value all of whose numbers are finite and fit 64 bits.
 
     Raises:

@@ -4,14 +4,21 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
 from programs.numbers import check_numbers
 
 MOST = 1 << 31  # of what is counted: no text, corpus or run comes near it, and every format can hold it
 Count = Annotated[int, Field(ge=0, lt=MOST)]
 Rank = Annotated[int, Field(ge=1, lt=MOST)]
-Facts = Annotated[dict[str, Any], AfterValidator(check_numbers)]
+
+
+def _check_stored(facts: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    """Refuse numbers that no format holds where facts are read; those that a user brings are stored as null."""
+    return check_numbers(facts) if info.mode == "json" else facts
+
+
+Facts = Annotated[dict[str, Any], AfterValidator(_check_stored)]
 
 
 class _Frozen(BaseModel):

@@ -33,7 +33,7 @@ from groundset.runs.reviews import REVIEWS_SCHEMA, ReviewTable
 from groundset.runs.soundness import check_sound
 from groundset.runs.tables import AttemptTable, ResultTable, Vectors, as_vector
 from programs.errors import DamagedRunError, InputError, RunError
-from programs.types import Chunk, Context, Document, Reject
+from programs.types import Chunk, Context, Document, Reject, StepRecord
 
 _APPLICATION = 0x67727364  # "grsd" in the file's header
 _VERSION = 2
@@ -328,7 +328,10 @@ def _chunk(chunk_id: str, record: str) -> Chunk:
 
 def _context(chunk_id: str, record: str, reading: str, score: str | None) -> Context:
     """Return a chunk with what was read off it, from its columns."""
-    told = {"chunk": _chunk(chunk_id, record), "score": None if score is None else json.loads(score)}
+    told = {
+        "chunk": _chunk(chunk_id, record),
+        "score": None if score is None else StepRecord.model_validate_json(score),
+    }
     return Context.model_validate({**json.loads(reading), **told})
 
 

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from groundset.runs.database import Database
 from groundset.runs.schedule import Verdict
+from programs.numbers import check_numbers
 from programs.types import Attempt, Focus, Outcome, Reject, Sample, StepRecord
 
 Vectors = NDArray[np.float32]
@@ -96,7 +97,7 @@ class AttemptTable:
         names = ("step", "candidate", "output", "probability", "verdict", "reason")
 
         def parse(*row: Any) -> StepRecord:
-            return StepRecord(**{**dict(zip(names, row, strict=True)), "output": json.loads(row[2])})
+            return StepRecord(**{**dict(zip(names, row, strict=True)), "output": check_numbers(json.loads(row[2]))})
 
         return list(
             self._database.read(

@@ -54,6 +54,7 @@ class InstantEncoder:
     """Embeds every text as noise that depends on it."""
 
     sha256 = "0" * 64
+    dimension = _DIMENSION
 
     def __init__(self, name: str) -> None:
         self.name = name

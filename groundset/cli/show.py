@@ -116,11 +116,11 @@ def read_rows(run: Path, name: str) -> list[Row]:
 
 def _needed(run: Path) -> dict[str, float]:
     """Return by step the least score that its compiled critic lets pass, as far as the record of a run says."""
-    from groundset.runs.record import read_record
+    from groundset.runs.meta import check_meta
 
     try:
-        told = read_record(run).get("compiled") or {}
-    except InputError:
+        told = check_meta("compiled", json.loads((run / "run.json").read_text(encoding="utf-8"))["compiled"]) or {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return {step: state["threshold"] for step, state in told.items() if state.get("threshold") is not None}
 

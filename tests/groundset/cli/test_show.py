@@ -242,7 +242,10 @@ def test_sixty_columns_are_enough(run_narrow, folder):
     assert "judge  not clear, score 0.20, at least 0.42 is needed" in run_narrow("show", folder, "--rejects")
 
 
-@pytest.mark.parametrize("record", ["[" * 100_000, "[]", "{}"], ids=["deep", "list", "empty"])
+ODD = [[], {"judge": 3}, {"judge": {"threshold": "x"}}, {"judge": {"threshold": float("nan")}}]
+
+
+@pytest.mark.parametrize("record", ["[" * 100_000, "[]", "{}", *(json.dumps({"compiled": odd}) for odd in ODD)])
 def test_a_damaged_record_only_leaves_out_what_was_needed(run, folder, record):
     (folder / "run.json").write_text(record)
     ran = run("show", folder, "--rejects")

@@ -98,12 +98,14 @@ class Users(NamedTuple):
         embedder_sha256: of the critic ``head``.
         lm: the name of the language model, None if there is none.
         lm_sha256: its weights' hash.
+        dimension: the length of the embedder's vectors, None if nobody embeds.
     """
 
     critic: str
     embedder_sha256: str | None = None
     lm: str | None = None
     lm_sha256: str | None = None
+    dimension: int | None = None
 
 
 def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Compiled:
@@ -187,6 +189,7 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
 
     Raises:
         InputError: with ``strict``, if there are some for the same model with other weights.
+        StateError: one cannot be used, or weighs vectors of another length.
     """
     writing = {name: step.signature for name, step in STEPS.items() if name not in _DECIDING}
     candidates: list[tuple[CompiledState, str | None]] = []
@@ -203,6 +206,12 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
         if strict and state.model_sha256 != sha256:
             what = "another --embedder" if state.model == HEAD else "other weights of --lm"
             raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with {what}.")
+        length = state.heads.dimension if state.heads and sha256 == state.model_sha256 else None
+        if length and users.dimension and length != users.dimension:
+            raise StateError(
+                f"{folder / folder_of(state.model) / state.step}.json: weighs vectors of {length} numbers, those of "
+                f"--embedder have {users.dimension}; compile it again."
+            )
     return {state.step: state for state, sha256 in candidates if state.model_sha256 == sha256}
 
 

@@ -155,7 +155,8 @@ def open_critic(
 
             encoder = load_embedder(embedder)
         named = (language_model.name, language_model.sha256) if language_model else (None, None)
-        states = load_compiled(compiled, Users(critic, encoder.sha256 if encoder else None, *named), tracking)
+        sha256, dimension = (encoder.sha256, encoder.dimension) if encoder else (None, None)
+        states = load_compiled(compiled, Users(critic, sha256, named[0], named[1], dimension), tracking)
         opened = open_critics(
             critic,
             languages=Languages(LANGUAGES),

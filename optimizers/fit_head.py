@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from programs.critics.linear import LinearHead
 from programs.evidence import grams, shape, words_of
+from programs.figures import SMALLEST_DEVIATION
 
 _FOLDS = 5
 _EMBEDDING_C = 1.0  # inverse strength of the penalty; vectors have length one
@@ -66,7 +67,7 @@ def fit_head(rows: Rows, true: Sequence[bool], options: FitOptions, seed: int = 
         embedding = tuple(round(float(weight), 5) for weight in weights)
     matrix = np.column_stack(columns)
     means, deviations = matrix.mean(axis=0), matrix.std(axis=0)
-    deviations[deviations == 0] = 1.0
+    deviations[deviations < SMALLEST_DEVIATION] = 1.0
     vocabulary, known = _known_grams(rows, options.shapes) if options.shapes else (frozenset(), [])
     design = np.hstack([(matrix - means) / deviations, _gram_matrix(rows.texts, vocabulary, known)])
     model = LogisticRegression(C=options.strength, max_iter=3000, random_state=seed).fit(design, target)

@@ -5,7 +5,10 @@ from typing import Any
 
 import dspy
 from dspy.adapters.decision import record_evidence
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from programs.errors import CriticError
+from programs.figures import Share
 
 OVERALL = "fit"
 
@@ -48,13 +51,54 @@ class Decision(BaseModel):
         return {name: value for name, value in self.as_output().items() if name != OVERALL}
 
 
+class _Noul(BaseModel):
+    noul: Share
+
+
+class _Levels(BaseModel):
+    probabilities: dict[str, Share]
+    confidence: Share
+
+
+_EVIDENCE = TypeAdapter(dict[str, _Noul | _Levels])
+
+
+class _Checked:
+    """A critic whose word counts only if it is a probability: of NaN no threshold can be told."""
+
+    supports_decision_requests = True
+
+    def __init__(self, critic: Any) -> None:
+        self._critic = critic
+
+    def __call__(self, state: Any, questions: Any) -> Any:
+        return self._checked(self._critic(state, questions))
+
+    async def acall(self, state: Any, questions: Any) -> Any:
+        return self._checked(await self._critic.acall(state, questions))
+
+    def _checked(self, said: Any) -> Any:
+        try:
+            _EVIDENCE.validate_python(said)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False)[0]
+            raise CriticError(
+                f"the critic's answer to {wrong['loc'][0] if wrong['loc'] else 'a question'} is no probability "
+                f"({wrong['input']!r:.40}): its weights, its state (--compiled) or its server are damaged."
+            ) from error
+        return said
+
+
 def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
     """Ask a critic the decision outputs of one predictor.
 
     Demos that carry an ``explanation`` show it with their yes or no.
+
+    Raises:
+        CriticError: what the critic says is no probability.
     """
     with record_evidence() as log:
-        prediction = predict(lm=critic, demos=explained(predict.demos), **inputs)
+        prediction = predict(lm=_Checked(critic), demos=explained(predict.demos), **inputs)
     values, probabilities, levels = {}, {}, {}
     for _, name, evidence in log:
         if "noul" in evidence:

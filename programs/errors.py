@@ -51,12 +51,24 @@ class ChecksumError(ModelError):
     """Downloaded bytes differ from the catalogue's SHA-256; the file has been deleted."""
 
 
+class CriticError(ModelError, InputError):
+    """A critic says what is no probability; the message names what is damaged. Exit status 2."""
+
+    exit_code = 2
+
+
 class DownloadError(ModelError):
     """No source of a model could be reached."""
 
 
 class EngineError(ModelError):
     """The embedded runtime crashed or refused to start."""
+
+
+class WeightsError(EngineError, InputError):
+    """Weights that a user named cannot be loaded; the message names the file. Exit status 2."""
+
+    exit_code = 2
 
 
 class RunError(GroundsetError):

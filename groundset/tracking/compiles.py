@@ -4,6 +4,7 @@ The state of every compile is also a version of a registered model, and its prom
 """
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,8 +18,9 @@ from optimizers.measures import Interval, certain_gain, mean_gain
 from optimizers.pictures import confusion, draw_critic
 from optimizers.report import CompileReport
 from optimizers.states import state_text
-from programs.critics.states import folder_of
+from programs.critics.states import check_state, folder_of, parse_state
 from programs.errors import GroundsetError, PromotionError
+from programs.steps import STEPS
 
 _ROWS_FILE = "predictions.parquet"
 _NEWEST = 3  # compiles that are named to whoever names a run instead
@@ -165,7 +167,8 @@ class CompileStore(TrackingStore):
         (Bonferroni's correction).
 
         Raises:
-            PromotionError: it does not, it did not finish, or there is no such compile.
+            PromotionError: it does not, it did not finish, its scores are damaged, or there is no such compile.
+            StateError: its state is damaged, or was made for another version.
         """
         with explained(self.uri):
             versions = self._client.search_model_versions(f"run_id='{run_id}'")
@@ -190,11 +193,12 @@ class CompileStore(TrackingStore):
                     "the champion, or with more labels."
                 )
             gains = {"dev": certain_gain(*dev, tried)} | ({"test": mean_gain(*test)} if test.before else {})
-            if gains["dev"].low <= 0:
+            if not gains["dev"].low > 0:
                 best = f", the best of {tried} candidates on them," if tried > 1 else ","
                 raise PromotionError(
                     f"{run_id} is not promoted: the gain on dev rows, {gains['dev']}{best} is within noise."
                 )
+            self._check_state(run_id)
             self._client.set_registered_model_alias(name, CHAMPION, version)
         return name, gains
 
@@ -284,8 +288,21 @@ class CompileStore(TrackingStore):
             rows = pd.read_parquet(file)
         documents = rows.get("document", rows["id"])  # older compiles did not note them
         keys = zip(rows["split"], rows["id"], strict=True)
-        scores = zip(rows[f"{version}_score"], documents, strict=True)
-        return {key: _Score(float(value), str(document)) for key, (value, document) in zip(keys, scores, strict=True)}
+        values = [float(value) for value in rows[f"{version}_score"]]
+        if not all(map(math.isfinite, values)):
+            raise PromotionError(f"{_ROWS_FILE} of {run_id} is damaged: it holds scores that are no numbers.")
+        scores = zip(values, documents, strict=True)
+        return {key: _Score(value, str(document)) for key, (value, document) in zip(keys, scores, strict=True)}
+
+    def _check_state(self, run_id: str) -> None:
+        """Raise a ``StateError`` if the state of a compile is damaged or does not fit its step."""
+        import mlflow
+
+        with TemporaryDirectory() as aside:
+            file = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path=STATE_FILE, dst_path=aside)
+            told = f"{STATE_FILE} of {run_id} in {without_secrets(self.uri)}"
+            state = parse_state(Path(file), told)
+            check_state(state, STEPS[state.step].signature, told)
 
 
 def _artifacts_of(report: CompileReport, folder: Path) -> list[Path]:

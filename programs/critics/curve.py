@@ -1,8 +1,13 @@
 """What thresholds do on labelled rows, as a compiled state tells it."""
 
 from collections.abc import Sequence
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from programs.figures import Count, Share
+
+_ROUNDING = 1e-9  # that a share may lie beyond its interval by
 
 
 class CurvePoint(BaseModel):
@@ -18,13 +23,21 @@ class CurvePoint(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    threshold: float
-    accepted: int
-    good: int
-    precision: float
-    low: float
-    high: float
-    recall: float
+    threshold: Share
+    accepted: Count
+    good: Count
+    precision: Share
+    low: Share
+    high: Share
+    recall: Share
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        if self.good > self.accepted:
+            raise ValueError("more are good than are accepted")
+        if not self.low - _ROUNDING <= self.precision <= self.high + _ROUNDING:
+            raise ValueError("the precision is not within its interval")
+        return self
 
 
 def point_at(curve: Sequence[CurvePoint], threshold: float) -> CurvePoint | None:

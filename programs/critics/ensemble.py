@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from programs.critics.base import Critic, Inputs
 from programs.deciding import OVERALL
+from programs.figures import Share, Weight, logistic
 
 _SURE = 1e-4  # probabilities nearer to 0 or 1 count as this near
 
@@ -24,15 +25,15 @@ class Blend(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     asked: str
-    floor: float
-    intercept: float
-    head: float
-    model: float
+    floor: Share
+    intercept: Weight
+    head: Weight
+    model: Weight
 
     def probability(self, head: float, model: float) -> float:
         """Return the probability of good."""
         odds = self.intercept + self.head * log_odds(head) + self.model * log_odds(model)
-        return float(1 / (1 + np.exp(-odds)))
+        return logistic(odds)
 
 
 def log_odds(probability: float) -> float:

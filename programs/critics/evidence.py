@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
 
 from programs.critics.base import Encoder, Inputs
 from programs.evidence import chunk_features, question_features
@@ -71,6 +75,25 @@ def _question_features(rows: Sequence[Inputs], encoder: Encoder, languages: Lang
         features["spread_coverage"] = features["coverage"] - max(shared)
         found_rows.append(features)
     return found_rows
+
+
+class _NoVectors:
+    """Embeds nothing, for whoever wants the names of features only."""
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.zeros((len(texts), 1), dtype=np.float32)
+
+    encode_corpus = encode
+
+
+@cache
+def feature_names(step: str) -> frozenset[str]:
+    """Return the names of the features that the heads of a step can weigh; none if it has no heads."""
+    evidence, text = HEAD_EVIDENCE.get(step), "Ebbing lies on a river."
+    if evidence is None:
+        return frozenset()
+    (features,) = evidence.features([{"passage": text, "question": text}], _NoVectors(), Languages({}))
+    return frozenset(features)
 
 
 HEAD_EVIDENCE: Mapping[str, HeadEvidence] = {

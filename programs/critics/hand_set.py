@@ -1,17 +1,13 @@
 """Heads whose weights are set by hand: what decides before anything was compiled."""
 
-import math
 from collections.abc import Callable, Mapping
 
 from programs.evidence import answer_features, chunk_features, question_features
+from programs.figures import logistic
 from programs.languages.table import Languages
 from programs.text import numbers
 
 Similarity = Callable[[str, str], float]
-
-
-def _sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, x))))
 
 
 def _chunk(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
@@ -42,13 +38,13 @@ def _chunk(inputs: Mapping[str, str], similarity: Similarity, languages: Languag
         - 1.0 * (f["words"] < 30)
     )
     return {
-        "fit": _sigmoid(min(content, self_contained)),
-        "content": _sigmoid(content),
-        "self_contained": _sigmoid(self_contained),
-        "clarity": _sigmoid(1.0 + 3 * (f["whole_share"] - 0.5) - 0.5 * f["code"]),
-        "depth": _sigmoid(-1.5 + 0.06 * min(60.0, f["facts"]) + 0.015 * min(120.0, f["words"])),
-        "structure": _sigmoid(-2.0 + 4 * f["whole_share"] - 2 * f["list_share"]),
-        "relevance": _sigmoid(0.2 + 1.5 * f["names_topic"] + 1.0 * f["topic_overlap"]),
+        "fit": logistic(min(content, self_contained)),
+        "content": logistic(content),
+        "self_contained": logistic(self_contained),
+        "clarity": logistic(1.0 + 3 * (f["whole_share"] - 0.5) - 0.5 * f["code"]),
+        "depth": logistic(-1.5 + 0.06 * min(60.0, f["facts"]) + 0.015 * min(120.0, f["words"])),
+        "structure": logistic(-2.0 + 4 * f["whole_share"] - 2 * f["list_share"]),
+        "relevance": logistic(0.2 + 1.5 * f["names_topic"] + 1.0 * f["topic_overlap"]),
     }
 
 
@@ -87,10 +83,10 @@ def _judge(inputs: Mapping[str, str], similarity: Similarity, languages: Languag
         + 3.5 * similarity(question, passage)
     )
     return {
-        "fit": _sigmoid(min(independent, clear, answerable)),
-        "independent": _sigmoid(independent),
-        "clear": _sigmoid(clear),
-        "answerable": _sigmoid(answerable),
+        "fit": logistic(min(independent, clear, answerable)),
+        "independent": logistic(independent),
+        "clear": logistic(clear),
+        "answerable": logistic(answerable),
     }
 
 
@@ -101,7 +97,7 @@ def _same(inputs: Mapping[str, str], similarity: Similarity, languages: Language
     language = languages.of(f"{first} {second}")
     left, right = set(language.content_words(first)), set(language.content_words(second))
     added = len(right - left)
-    return {"same": _sigmoid(-9 + 11 * similarity(first, second) - 1.1 * added)}
+    return {"same": logistic(-9 + 11 * similarity(first, second) - 1.1 * added)}
 
 
 def _grounding(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
@@ -110,7 +106,7 @@ def _grounding(inputs: Mapping[str, str], similarity: Similarity, languages: Lan
     if not f["words"]:
         return {"grounded": 0.01}
     return {
-        "grounded": _sigmoid(
+        "grounded": logistic(
             -2.6
             + 1.6 * f["verbatim"]
             + 1.5 * f["supported"]

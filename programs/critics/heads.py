@@ -1,14 +1,15 @@
 """The critic ``head``: decisions from named evidence and vectors, fitted to labels or set by hand."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+import dspy
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from programs.critics.base import Encoder, Inputs
-from programs.critics.evidence import HEAD_EVIDENCE
+from programs.critics.evidence import HEAD_EVIDENCE, feature_names
 from programs.critics.hand_set import HAND_SET
-from programs.critics.linear import LinearHead
+from programs.critics.linear import VECTOR, LinearHead
 from programs.languages.table import Languages
 
 
@@ -19,6 +20,27 @@ class CriticHeads(BaseModel):
 
     step: str
     heads: dict[str, LinearHead]
+
+    @model_validator(mode="after")
+    def _one_dimension(self) -> Self:
+        if len({len(head.embedding) for head in self.heads.values() if head.embedding}) > 1:
+            raise ValueError("its heads weigh vectors of different lengths")
+        return self
+
+    def fault(self, signature: type[dspy.Signature]) -> str:
+        """Return what keeps the heads from deciding for a signature; nothing if they can."""
+        if unknown := sorted(self.heads.keys() - signature.output_fields.keys()):
+            return f"the step {self.step} has no output {unknown[0]}"
+        known = {*feature_names(self.step), VECTOR}
+        for name, head in self.heads.items():
+            if unknown := sorted(head.weights.keys() - known):
+                return f"{name} weighs {unknown[0]}, which no evidence of the step {self.step} is called"
+        return ""
+
+    @property
+    def dimension(self) -> int | None:
+        """Return the length of the vectors that the heads weigh, None if they weigh none."""
+        return max((len(head.embedding) for head in self.heads.values()), default=0) or None
 
     def decide(self, inputs: Inputs, encoder: Encoder, languages: Languages) -> dict[str, float]:
         """Return the probability of each output for one row of inputs."""

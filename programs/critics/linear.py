@@ -1,13 +1,16 @@
 """A linear head: named evidence in, the probability of one statement out."""
 
-import math
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, field_serializer
+from pydantic import BaseModel, ConfigDict, field_serializer, model_validator
 
 from programs.evidence import grams, shape
+from programs.figures import Deviation, Mean, Weight, logistic
+
+VECTOR = "embedding"
 
 
 class LinearHead(BaseModel):
@@ -24,11 +27,17 @@ class LinearHead(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    weights: dict[str, tuple[float, float, float]]
-    bias: float
-    embedding: tuple[float, ...] = ()
+    weights: dict[str, tuple[Weight, Mean, Deviation]]
+    bias: Weight
+    embedding: tuple[Weight, ...] = ()
     vocabulary: frozenset[str] = frozenset()
-    grams: dict[str, float] = {}
+    grams: dict[str, Weight] = {}
+
+    @model_validator(mode="after")
+    def _weighs_its_vector(self) -> Self:
+        if bool(self.embedding) != (VECTOR in self.weights):
+            raise ValueError(f"weights of vectors come with a weight called {VECTOR}, and only then")
+        return self
 
     @field_serializer("vocabulary")
     def _in_order(self, vocabulary: frozenset[str]) -> list[str]:
@@ -43,15 +52,18 @@ class LinearHead(BaseModel):
             features: the numeric features, at least those that have a weight.
             vector: the text's embedding, where the head uses one.
             text: the text whose shape counts, where the head knows shapes.
+
+        Raises:
+            CriticError: a feature is no number.
         """
         known = dict(features)
         if self.embedding:
             if vector is None:
                 raise ValueError("this head needs the text's embedding")
-            known["embedding"] = float(np.dot(np.asarray(self.embedding, dtype=float), vector))
+            known[VECTOR] = float(np.dot(np.asarray(self.embedding, dtype=float), vector))
         odds = self.bias
         for name, (weight, mean, deviation) in self.weights.items():
             odds += weight * (known[name] - mean) / deviation
         if self.grams:
             odds += sum(self.grams.get(gram, 0.0) for gram in grams(shape(text, self.vocabulary)))
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
+        return logistic(odds)

@@ -10,19 +10,19 @@ from typing import Any
 
 import dspy
 from dspy.adapters.decision_state import DecisionState
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic_core import from_json
 
 from programs.critics.curve import CurvePoint
 from programs.critics.ensemble import Blend
 from programs.critics.heads import CriticHeads
+from programs.critics.predictors import first_fault, predictor_fault
 from programs.errors import StateError
+from programs.figures import Share
 from programs.steps import STEPS
 
 HEAD = "head"
 _VERSION = 1
-# What DSPy's own predictors say of themselves. It would set whatever else a state holds on the predictor, and a
-# language model in one would be asked instead of the model that was named.
-_PREDICTOR = frozenset({"traces", "train", "demos", "signature", "fields", "lm"})
 
 
 class Adapter(BaseModel):
@@ -69,13 +69,13 @@ class CompiledState(BaseModel):
     signature: str
     dspy: str
     predictor: dict[str, Any]
-    nearest: int | None = None
+    nearest: PositiveInt | None = None
     heads: CriticHeads | None = None
     blend: Blend | None = None
     head: str | None = None
     adapter: Adapter | None = None
-    target_precision: float | None = None
-    threshold: float | None = None
+    target_precision: Share | None = None
+    threshold: Share | None = None
     curve: tuple[CurvePoint, ...] = ()
     kinds: dict[str, CurvePoint] = {}
     record: dict[str, Any] = {}
@@ -115,16 +115,19 @@ def parse_state(file: Path, told: Path | str) -> CompiledState:
     """Return the state in a file, whatever it is for; ``told`` is what messages call it.
 
     Raises:
-        StateError: it cannot be read or is no state, its names are none of ours, or it names a language model.
+        StateError: it cannot be read or is no state, a number in it is none or out of range, its names are none of
+            ours, or it names a language model.
     """
     try:
-        state = CompiledState.model_validate_json(file.read_bytes())
+        text = file.read_bytes()
+        state = CompiledState.model_validate_json(text, strict=True)
+        json.dumps(from_json(text, allow_inf_nan=False), allow_nan=False)
     except OSError as error:
         raise StateError(f"{told}: {error.strerror or error}") from error
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise StateError(f"{told}: no compiled state ({where}: {first['msg']})") from error
+        raise StateError(f"{told}: no compiled state ({first_fault(error)})") from error
+    except ValueError as error:
+        raise StateError(f"{told}: no compiled state (NaN and infinity are no numbers)") from error
     if state.step not in STEPS:
         raise StateError(f"{told}: no step is called {state.step!r}; there are {', '.join(STEPS)}.")
     if not folder_of(state.model).strip("."):
@@ -133,11 +136,6 @@ def parse_state(file: Path, told: Path | str) -> CompiledState:
         raise StateError(
             f"{told}: names a language model of its own, which would be asked instead of --lm; "
             "set `lm` in its predictor to null, or compile it again."
-        )
-    if foreign := sorted(state.predictor.keys() - _PREDICTOR):
-        raise StateError(
-            f"{told}: its predictor holds {', '.join(foreign)}, which no compile writes; "
-            "take that out, or compile it again."
         )
     return state
 
@@ -153,12 +151,21 @@ def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
     """Return the state in a file, if it fits the signature that its step has now.
 
     Raises:
-        StateError: it cannot be read, was made for another step, signature, layout or minor version of DSPy, or names a
-            language model of its own.
+        StateError: it cannot be read, was made for another step, or does not fit; see :func:`check_state`.
     """
     state = parse_state(file, file)
     if state.step != file.stem:
         raise StateError(f"{file}: holds the state of {state.step!r}; a file is named after its step: rename it.")
+    check_state(state, signature, file)
+    return state
+
+
+def check_state(state: CompiledState, signature: type[dspy.Signature], told: Path | str) -> None:
+    """Refuse a state that does not fit the signature of its step; ``told`` is what messages call it.
+
+    Raises:
+        StateError: it was made for another signature, layout or minor version of DSPy, or its parts do not fit these.
+    """
     for what, made, now in (
         ("layout", state.version, _VERSION),
         ("signature", state.signature, signature_hash(signature)),
@@ -166,10 +173,25 @@ def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
     ):
         if made != now:
             raise StateError(
-                f"{file}: compiled for another {what} of the step {state.step} ({made}, now {now}); "
+                f"{told}: compiled for another {what} of the step {state.step} ({made}, now {now}); "
                 "compile it again, or use --compiled none."
             )
-    return state
+    if wrong := _fault(state, signature):
+        raise StateError(f"{told}: no state that a compile writes ({wrong}); compile it again.")
+
+
+def _fault(state: CompiledState, signature: type[dspy.Signature]) -> str:
+    """Return what keeps the parts of a state from fitting a signature; nothing if they fit."""
+    if wrong := predictor_fault(state.predictor, signature):
+        return f"predictor.{wrong}"
+    if state.heads is not None:
+        if state.heads.step != state.step:
+            return f"its heads are of the step {state.heads.step!r}"
+        if wrong := state.heads.fault(signature):
+            return f"heads: {wrong}"
+    if state.blend is not None and state.blend.asked not in signature.output_fields:
+        return f"blend.asked: the step has no output {state.blend.asked!r}"
+    return ""
 
 
 def read_states(folder: Path, signatures: Mapping[str, type[dspy.Signature]]) -> dict[str, CompiledState]:

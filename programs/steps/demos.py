@@ -1,7 +1,7 @@
 """The few-shot turns that steps start from before anything is compiled, read from a folder of ``<step>.jsonl``."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from programs.steps.base import Step
 
 Demos = Mapping[str, list[dspy.Example]]
 
-_LANGUAGE = "language"
+LANGUAGE = "language"
 
 
 def read_demos(folder: Path) -> Demos:
@@ -39,8 +39,8 @@ def read_demos(folder: Path) -> Demos:
 
 def in_language(demos: list[dspy.Example], language: str) -> list[dspy.Example]:
     """Return the demos in one language; the English ones where there are none, and all that name no language."""
-    chosen = [demo for demo in demos if demo.get(_LANGUAGE, language) == language]
-    return chosen or [demo for demo in demos if demo.get(_LANGUAGE) == "en"]
+    chosen = [demo for demo in demos if demo.get(LANGUAGE, language) == language]
+    return chosen or [demo for demo in demos if demo.get(LANGUAGE) == "en"]
 
 
 def _read(file: Path, step: Step) -> list[dspy.Example]:
@@ -59,21 +59,27 @@ def _read(file: Path, step: Step) -> list[dspy.Example]:
 
 
 def _fault(row: Any, step: Step) -> str:
-    """Return what keeps a row from being a demo of a step; nothing if it is one."""
+    """Return what keeps a row from being a demo that a step starts from; nothing if it is one."""
     if not isinstance(row, dict):
         return "not a JSON object"
-    if not isinstance(row.get(_LANGUAGE), str):
-        return f"no {_LANGUAGE}"
-    fields = step.signature.fields
-    if unknown := sorted(row.keys() - fields.keys() - {_LANGUAGE}):
-        return f"the step {step.name} has no field {unknown[0]}"
-    for name, field in fields.items():
-        if name not in row:
-            if field.is_required():
-                return f"no {name}"
-            continue
+    if not isinstance(row.get(LANGUAGE), str):
+        return f"no {LANGUAGE}"
+    if missing := [name for name, field in step.signature.fields.items() if name not in row and field.is_required()]:
+        return f"no {missing[0]}"
+    return demo_fault(row, step.signature, (LANGUAGE,))
+
+
+def demo_fault(row: Mapping[str, Any], signature: type[dspy.Signature], extras: Collection[str]) -> str:
+    """Return what keeps a row from being shown as a demo of a signature; nothing if it can be.
+
+    A demo may show some of the fields only, and carry what ``extras`` names.
+    """
+    fields = signature.fields
+    if unknown := sorted(row.keys() - fields.keys() - set(extras)):
+        return f"its step has no field {unknown[0]}"
+    for name, value in row.items():
         try:
-            TypeAdapter(field.annotation).validate_python(row[name], strict=True)
+            TypeAdapter(fields[name].annotation if name in fields else bool | str).validate_python(value, strict=True)
         except ValidationError as error:
             return f"{name}: {error.errors(include_url=False)[0]['msg']}"
     return ""

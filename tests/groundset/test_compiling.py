@@ -95,6 +95,22 @@ def test_states_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> Non
         load_compiled(str(folder), Users("head", SHA))
 
 
+def test_heads_for_vectors_of_another_length_are_refused_by_their_file(tmp_path: Path) -> None:
+    own = tmp_path / "head" / "chunk.json"
+    own.parent.mkdir()
+    shipped = json.loads(data_path("compiled", "head", "chunk.json").read_text(encoding="utf-8"))
+    for head in shipped["heads"]["heads"].values():
+        head["embedding"] = [0.5] * 7
+    own.write_text(json.dumps(shipped), encoding="utf-8")
+    users = Users("head", shipped["model_sha256"], dimension=384)
+    with pytest.raises(StateError, match=r"chunk\.json: weighs vectors of 7 numbers, those of --embedder have 384"):
+        load_compiled(str(tmp_path), users)
+    shipped["heads"]["heads"]["fit"]["embedding"] = [0.5] * 8
+    own.write_text(json.dumps(shipped), encoding="utf-8")
+    with pytest.raises(StateError, match=r"chunk\.json: .*vectors of different lengths"):
+        load_compiled(str(tmp_path), users)
+
+
 def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand() -> None:
     assert not load_compiled("none", Users("head", SHA)).states
     assert not load_compiled("shipped", Users("head", SHA)).states

@@ -1,6 +1,15 @@
 """How a decision is read: one output decides where there is one for the whole, else all of them."""
 
-from programs.deciding import Decision
+import math
+from typing import Any
+
+import dspy
+import pytest
+
+from programs.deciding import Decision, decide
+from programs.errors import CriticError
+from programs.figures import logistic
+from signatures import CompareQuestions
 
 
 def test_all_must_be_true_and_the_weakest_is_named() -> None:
@@ -17,3 +26,38 @@ def test_the_overall_output_decides_and_the_others_say_why() -> None:
     assert decision.good
     assert decision.probability == 0.6
     assert decision.weakest == "independent"
+
+
+class Says:
+    """A critic that says one thing."""
+
+    supports_decision_requests = True
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        self.said = said
+
+    def __call__(self, state: Any, questions: Any) -> Any:
+        return dict.fromkeys(questions, self.said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"noul": math.nan},
+        {"noul": math.inf},
+        {"noul": 1.2},
+        {"noul": "much"},
+        {"probabilities": {"0": math.nan, "1": 0.5}, "confidence": 0.1},
+        {},
+    ],
+)
+def test_what_is_no_probability_decides_nothing(said: dict[str, Any]) -> None:
+    with pytest.raises(CriticError, match="the critic's answer to same is no probability") as caught:
+        decide(dspy.Predict(CompareQuestions), Says(said), first="Who?", second="Whom?")
+    assert caught.value.exit_code == 2
+
+
+def test_evidence_that_is_no_number_is_neither_good_nor_bad() -> None:
+    assert logistic(math.inf) > 0.999
+    with pytest.raises(CriticError, match="is no number"):
+        logistic(math.nan)

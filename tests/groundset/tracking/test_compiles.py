@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 from compile_reports import log, report
 
+from groundset.compiled import Users, load_compiled
 from groundset.tracking.compiles import CompileStore
 from groundset.tracking.experiments import best_of
 from groundset.tracking.place import store_host
@@ -301,6 +302,22 @@ def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore, dev: flo
     with pytest.raises(PromotionError, match="within noise"):
         store.promote(rival)
     assert [each.champion for each in store.experiments() if each.run_id == champion] == [True]
+
+
+def test_scores_that_are_no_numbers_promote_nothing(store: CompileStore) -> None:
+    made = report(0.3, 0.9, 0.9)
+    rows = [{**row, "after_score": float("nan")} for row in made.rows]
+    with pytest.raises(PromotionError, match=r"predictions\.parquet of \w+ is damaged"):
+        store.promote(log(store, dataclasses.replace(made, rows=rows)))
+
+
+def test_a_damaged_state_is_not_promoted(store: CompileStore) -> None:
+    made = report(0.3, 0.9, 0.9)
+    odd = made.state.model_copy(update={"predictor": {**made.state.predictor, "demos": [7]}})
+    with pytest.raises(StateError, match=r"state\.json of \w+ in .*predictor\.demos\.0"):
+        store.promote(log(store, dataclasses.replace(made, state=odd)))
+    with pytest.raises(InputError, match="no champion"):
+        load_compiled("champion", Users("lm", None, "qwen/tiny:1b", None), store.uri)
 
 
 def test_test_rows_are_told_and_decide_nothing(store: CompileStore) -> None:

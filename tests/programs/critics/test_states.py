@@ -1,6 +1,7 @@
 """Compiled states: the same bytes again, and never half a state."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,10 @@ def test_a_state_for_something_else_is_refused(tmp_path: Path, field: str, value
         ({"lm": "openai/evil"}, "names a language model of its own.*set `lm` in its predictor to null"),
         ({"demos": [{"question": "Who?", "lm": {"model": "openai/evil"}}]}, "names a language model of its own"),
         ({"fields": {"fit": {"deeper": [[{"lm": {}}]]}}}, "names a language model of its own"),
-        ({"config": {"api_base": "http://evil.example"}}, "its predictor holds config, which no compile writes"),
+        (
+            {"config": {"api_base": "http://evil.example"}},
+            r"no state that a compile writes \(predictor\.config: Extra inputs",
+        ),
     ],
 )
 def test_a_state_that_would_ask_another_model_is_refused(tmp_path: Path, predictor: dict[str, Any], said: str) -> None:
@@ -69,6 +73,82 @@ def test_a_state_that_would_ask_another_model_is_refused(tmp_path: Path, predict
     with pytest.raises(StateError, match=rf"judge\.json: {said}") as caught:
         read_states(tmp_path, {"judge": JudgeQuestion})
     assert caught.value.exit_code == 2
+
+
+def changed(at: str, value: object) -> str:
+    """The text of a state with another value at a path; JSON has no NaN, but Python writes and reads it."""
+    told = json.loads(state_text(state()))
+    *path, last = at.split(".")
+    place = told
+    for name in path:
+        place = place[name]
+    place[last] = value
+    return json.dumps(told).replace('"1e400"', "1e400")
+
+
+POINT = {"threshold": 0.4, "accepted": 9, "good": 8, "precision": 0.9, "low": 0.6, "high": 0.95, "recall": 1.0}
+WEIGHTS = "heads.heads.fit.weights"
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "said"),
+    [
+        ("heads.heads.fit.bias", math.nan, r"heads\.heads\.fit\.bias"),
+        ("heads.heads.fit.bias", "1e400", r"heads\.heads\.fit\.bias"),
+        ("heads.heads.fit.bias", 1e300, r"heads\.heads\.fit\.bias"),
+        ("heads.heads.fit.bias", "0.5", r"heads\.heads\.fit\.bias"),
+        ("heads.heads.fit.bias", True, r"heads\.heads\.fit\.bias"),
+        ("heads.heads.fit.grams", {"a": -math.inf}, r"heads\.heads\.fit\.grams\.a"),
+        (f"{WEIGHTS}.words", [1, 2, 0], r"weights\.words\.2"),
+        (f"{WEIGHTS}.words", [1, 2, -1], r"weights\.words\.2"),
+        (f"{WEIGHTS}.words", [1, 2], r"weights\.words\.2"),
+        (WEIGHTS, {"moonlight": [1, 2, 3]}, "fit weighs moonlight, which no evidence of the step judge is called"),
+        (WEIGHTS, {"embedding": [1, 2, 3]}, "come with a weight called embedding"),
+        ("heads.heads.fit.embedding", [0.5], "come with a weight called embedding"),
+        ("heads.step", "chunk", "its heads are of the step 'chunk'"),
+        ("heads.heads.moon", {"weights": {}, "bias": 0}, "has no output moon"),
+        ("threshold", math.nan, "threshold"),
+        ("threshold", 1.5, "threshold"),
+        ("target_precision", -0.1, "target_precision"),
+        ("nearest", 0, "nearest"),
+        ("curve", [{**POINT, "accepted": -1}], r"curve\.0\.accepted"),
+        ("curve", [{**POINT, "precision": math.nan}], r"curve\.0\.precision"),
+        ("kinds", {"time": {**POINT, "high": math.inf}}, r"kinds\.time\.high"),
+        ("kinds", {"time": {**POINT, "low": 0.93}}, "the precision is not within its interval"),
+        ("kinds", {"time": {**POINT, "good": 10}}, "more are good than are accepted"),
+        ("blend", {"asked": "clear", "floor": math.nan, "intercept": 0, "head": 1, "model": 1}, r"blend\.floor"),
+        ("blend", {"asked": "moon", "floor": 0.2, "intercept": 0, "head": 1, "model": 1}, "has no output 'moon'"),
+        ("record", {"deep": [{"er": math.nan}]}, "NaN and infinity are no numbers"),
+        ("record", {"deep": [{"er": "1e400"}]}, "NaN and infinity are no numbers"),
+        ("predictor.fields.fit.threshold", math.nan, "NaN and infinity are no numbers"),
+        ("predictor.fields.fit.threshold", 1.5, r"Threshold for 'fit' must be in \[0, 1\]"),
+        ("predictor.fields", {"moon": {"threshold": 0.5}}, "unsupported outputs"),
+        ("predictor.signature", {"instructions": 5, "fields": []}, r"signature\.instructions"),
+        ("predictor.signature", {"instructions": "Judge.", "fields": [None]}, r"signature\.fields\.0"),
+        ("predictor.signature", {"instructions": "Judge.", "fields": []}, "0 fields, the step has 6"),
+        ("predictor.demos", {"passage": "It rains."}, r"predictor\.demos"),
+        ("predictor.demos", [7], r"predictor\.demos\.0"),
+        ("predictor.demos", [{"passage": {"deep": "er"}}], r"demos\.0: passage"),
+        ("predictor.demos", [{"passage": "It rains.", "moon": "full"}], r"demos\.0: .*no field moon"),
+        ("predictor.demos", [{"passage": "It rains.", "clear": "perhaps"}], r"demos\.0: clear"),
+    ],
+)
+def test_odd_numbers_demos_and_signatures_are_refused_with_their_file(
+    tmp_path: Path, at: str, value: object, said: str
+) -> None:
+    file = tmp_path / "judge.json"
+    file.write_text(changed(at, value), encoding="utf-8")
+    with pytest.raises(StateError, match=rf"judge\.json: no .*{said}") as caught:
+        read_states(tmp_path, {"judge": JudgeQuestion})
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+
+
+def test_demos_show_some_fields_and_say_why(tmp_path: Path) -> None:
+    demo = {"passage": "It rains.", "question": "Does it?", "clear": True, "explanation": "It does.", "always": True}
+    file = tmp_path / "judge.json"
+    file.write_text(changed("predictor.demos", [{**demo, "language": "en"}]), encoding="utf-8")
+    assert read_state(file, JudgeQuestion).predictor["demos"][0]["clear"] is True
 
 
 def test_a_state_lies_in_the_file_of_its_step(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_field_may_be_left_out_where_the_signature_has_a_default(tmp_path: Pat
         ('"a"', "not a JSON object"),
         (json.dumps({key: value for key, value in ROW.items() if key != "language"}), "no language"),
         (json.dumps({key: value for key, value in ROW.items() if key != "answer"}), "no answer"),
-        (json.dumps({**ROW, "colour": "red"}), "the step question has no field colour"),
+        (json.dumps({**ROW, "colour": "red"}), "its step has no field colour"),
         (json.dumps({**ROW, "fact": ["a"]}), "fact: "),
     ],
 )

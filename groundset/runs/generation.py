@@ -89,8 +89,9 @@ def run_generation(
             asked = store.told("asked") if growth is None else growth[-1].size
             progress.going_on(out, store.results.count(), asked, store.attempts.decided())
         models = RunModels(config, openers, stack, journal, tell=progress.note, verbose=verbose)
-        compiled = load_compiled(config.compiled, Users(config.critic, models.embedder.sha256, *models.name), tracking)
-        models.adapters = compiled.files
+        users = Users(config.critic, models.embedder.sha256, *models.name, dimension=models.embedder.dimension)
+        compiled = load_compiled(config.compiled, users, tracking)
+        models.take(compiled.files)
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
             corpus = _read_corpus(config, models.embedder, progress, verbose)

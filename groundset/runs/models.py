@@ -39,7 +39,7 @@ class RunModels:
     Attributes:
         embedder, parser: loaded.
         name: what names the language model.
-        adapters: files of trained weights by hash, to be set before the language model is asked for.
+        adapters: files of trained weights by hash; see :meth:`take`.
     """
 
     def __init__(
@@ -66,6 +66,8 @@ class RunModels:
         spec = _spec_of(config) if openers.language_model is None else None
         if spec is not None:
             ensure_available(spec)  # before documents are read, which can take minutes
+        self._spec, self._tell = spec, tell
+        self.take({})
         tell(f"Loading the embedding model {config.embedder}.")
         self.embedder: Any = (openers.embedder or load_embedder)(config.embedder)
         if config.parser != NONE:
@@ -73,7 +75,6 @@ class RunModels:
         self.parser = load_parser(config.parser)
         self._stack = stack
         self._opened: Any = None
-        self.adapters: Mapping[str, Path] = {}
 
         def open_model() -> Any:
             opener = openers.language_model or open_lm
@@ -93,6 +94,18 @@ class RunModels:
             self.name = ModelName(spec.name, spec.sha256)
         else:
             self.name = ModelName(self.language_model.name, self.language_model.sha256)
+
+    def take(self, adapters: Mapping[str, Path]) -> None:
+        """Load the language model with these adapters when it is asked for.
+
+        Raises:
+            WeightsError: one of them cannot be loaded.
+        """
+        from groundset.runtime.trial import check_weights
+
+        if isinstance(self._spec, LocalSpec):
+            check_weights(self._spec, adapters, self._tell)
+        self.adapters: Mapping[str, Path] = adapters
 
     @property
     def language_model(self) -> Any:

@@ -15,6 +15,7 @@ from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
 from groundset.runtime.journal import CallJournal, CompletionEngine, JournaledEngine, MemoryJournal
 from groundset.runtime.remote import RemoteEngine
+from groundset.runtime.trial import check_weights
 
 _LOG = logging.getLogger("dspy.clients.lm")
 
@@ -96,17 +97,19 @@ def open_lm(
         workers: calls in flight.
         adapters: files of adapters for local weights, by the name that calls give.
         verbose: let the embedded runtime's log through.
-        tell: is told who gets texts, which key is kept back and how long a server lets us wait; standard error by
-            default.
+        tell: is told who gets texts, which key is kept back, how long a server lets us wait and which weights are
+            tried; standard error by default.
 
     Raises:
         UnknownModelError: if the specification names nothing.
         UnreachableModelError: if a server does not answer, refuses the key or does not serve the model.
+        WeightsError: if weights that are not the catalogue's cannot be loaded.
         ModelError: if the weights cannot be fetched, verified or loaded.
     """
     parsed = parse_spec(spec) if isinstance(spec, str) else spec
     ensure_available(parsed)
     if isinstance(parsed, LocalSpec):
+        check_weights(parsed, adapters or {}, tell or partial(say, err=True))
         engine = EmbeddedEngine(parsed.path, workers=workers, adapters=adapters, verbose=verbose)
         return LanguageModel(
             engine, model=f"local/{parsed.sha256[:16]}", name=parsed.name, sha256=parsed.sha256, journal=journal

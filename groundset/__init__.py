@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from groundset.sets import import_files, merge
     from programs.errors import (
         ChecksumError,
+        CriticError,
         DamagedRunError,
         DemoError,
         DocumentError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         TrackingError,
         UnknownModelError,
         UnreachableModelError,
+        WeightsError,
     )
     from programs.types import Chunk, Document, Reject, Sample
 
@@ -49,6 +51,7 @@ __all__ = [
     "Chunk",
     "Chunks",
     "Compared",
+    "CriticError",
     "DamagedRunError",
     "DemoError",
     "Document",
@@ -74,6 +77,7 @@ __all__ = [
     "TrackingError",
     "UnknownModelError",
     "UnreachableModelError",
+    "WeightsError",
     "__version__",
     "chunk",
     "compare",

@@ -85,7 +85,8 @@ def head_for_longer_vectors(target: Target, folder: Path) -> str:
     """Weigh vectors of another length than the embedder makes."""
 
     def change(state: dict[str, Any]) -> None:
-        state["heads"]["heads"]["fit"]["embedding"] = [0.5] * 7
+        for head in state["heads"]["heads"].values():
+            head["embedding"] = [0.5] * 7
 
     return _refused(_judge(target, folder, "chunk", change), folder, "chunk")
 

@@ -14,13 +14,15 @@ HEAVY = ("dspy", "torch", "transformers", "mlflow", "pandas", "numpy", "pydantic
 
 def test_exported_members() -> None:
     expected = [
-        "ChecksumError", "Chunk", "Chunks", "Compared", "DamagedRunError", "DemoError", "Document", "DocumentError",
-        "DownloadError", "EngineError",
+        "ChecksumError", "Chunk", "Chunks", "Compared", "CriticError", "DamagedRunError", "DemoError",
+        "Document",
+        "DocumentError", "DownloadError", "EngineError",
         "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError",
         "PromiseError",
         "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",
-        "TrackingError", "UnknownModelError", "UnreachableModelError", "__version__", "chunk", "compare", "generate",
-        "import_files", "judge", "merge", "open_run",
+        "TrackingError", "UnknownModelError", "UnreachableModelError", "WeightsError", "__version__", "chunk",
+        "compare",
+        "generate", "import_files", "judge", "merge", "open_run",
     ]  # fmt: skip
     assert groundset.__all__ == expected == sorted(expected)
     for name in expected:

@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from groundset.unfinished import working_folder
 from programs.errors import InputError
 
 STANDARD_OUTPUT = Path("-")
 _STDOUT = 1  # its descriptor
-LEFTOVER_SUFFIX = ".groundset-part"
 
 
 @contextmanager
@@ -125,40 +125,18 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def is_leftover(name: str) -> bool:
-    """Say whether a file of this name is what a killed process left behind, or lies beside such a one."""
-    return name.startswith(".") and LEFTOVER_SUFFIX in name
-
-
-def remove_leftovers(folder: Path, prefix: str = ".") -> None:
-    """Remove what killed processes left behind in a folder, under names that begin so.
-
-    Nobody else may be writing there.
-    """
-    for path in folder.iterdir():
-        if not (is_leftover(path.name) and path.name.startswith(prefix)):
-            continue
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-
-
 @contextmanager
 def _beside(place: Path) -> Iterator[Path]:
     """Yield a path in the folder of a file, which takes the file's name when the block ends well."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=LEFTOVER_SUFFIX)
-    os.close(handle)
-    aside = Path(name)
-    try:
+    with working_folder(place.parent) as folder:
+        aside = folder / "part"
+        aside.touch()
         yield aside
         with aside.open("rb") as file:
             os.fsync(file.fileno())
         aside.chmod(0o666 & ~new_file_mask())
         aside.replace(place)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def _pour(aside: Path, target: Path) -> None:

@@ -6,14 +6,15 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from groundset.files import LEFTOVER_SUFFIX, is_leftover, new_file_mask, remove_leftovers
+from groundset.files import new_file_mask
+from groundset.unfinished import is_leftover, remove_leftovers, working_folder
 from programs.errors import InputError
 
 _WORKING_FOLDER = -100  # AT_FDCWD: paths are relative to the working folder, as everywhere
@@ -24,32 +25,40 @@ _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 def whole_folder(target: Path, *, last: str) -> Iterator[Path]:
     """Yield a folder to write files to; it takes the place of ``target`` and of all that is in it.
 
-    Both folders change places in one step. Where that cannot be done (the target is a mount point or the working
-    folder, or the file system knows no such step) the files move one by one: ``last`` is removed first and comes last,
-    so that it never stands beside files of another version.
+    See :func:`whole_folders`.
+    """
+    with whole_folders({target: last}) as (aside,):
+        yield aside
+
+
+@contextmanager
+def whole_folders(targets: Mapping[Path, str]) -> Iterator[list[Path]]:
+    """Yield a folder for each target to write files to; they take the places of the targets and of all in them.
+
+    No other process can write the same targets meanwhile. Once all are complete, each changes places with its target
+    in one step, one right after the other. Where that cannot be done (the target is a mount point or the working
+    folder, or the file system knows no such step) the files move one by one: the one that ``targets`` name is removed
+    first and comes last, so that it never stands beside files of another version.
 
     Raises:
-        InputError: something cannot be written; the message names the folder.
+        InputError: something cannot be written, or another process is writing it; the message names the folder.
     """
-    target = target.resolve()
-    try:
-        aside = _make_aside(target)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    try:
-        yield aside
-        for path in aside.rglob("*"):
-            if path.is_dir():
-                path.chmod(0o777 & ~new_file_mask())
-                continue
-            with path.open("rb") as stream:
-                os.fsync(stream.fileno())
-            path.chmod(0o666 & ~new_file_mask())
-        _put(aside, target, last)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    places = {target.resolve(): last for target, last in targets.items()}
+    if len(places) < len(targets):
+        raise InputError(f"cannot write {' and '.join(map(str, targets))}: some of them are the same folder")
+    with ExitStack() as stack:
+        stack.enter_context(_naming(Path(os.path.commonpath(places))))
+        asides = {}
+        for target in places:
+            with _naming(target):
+                asides[target] = stack.enter_context(_aside(target))
+        yield list(asides.values())
+        for target, aside in asides.items():
+            with _naming(target):
+                _complete(aside)
+        for target, aside in asides.items():
+            with _naming(target):
+                _put(aside, target, places[target])
 
 
 def check_own(folder: Path, own: Collection[str]) -> None:
@@ -93,19 +102,38 @@ def _leaves(folder: Path) -> Iterator[str]:
             yield path.name
 
 
-def _make_aside(target: Path) -> Path:
-    """Return a new folder beside the target, or inside it where nothing beside it can take its place."""
+@contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """Turn what the file system refuses into an error that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _aside(target: Path) -> Iterator[Path]:
+    """Yield a new folder beside the target, or inside it where nothing beside it can take its place."""
     target.parent.mkdir(parents=True, exist_ok=True)
     exists = target.is_dir()
     keeps_its_place = exists and (target.is_mount() or not os.access(target.parent, os.W_OK) or _is_working(target))
-    place = target if keeps_its_place else target.parent
-    prefix = f".{target.name}."
     if exists:
         remove_leftovers(target)
-    remove_leftovers(place, prefix)
-    aside = Path(tempfile.mkdtemp(dir=place, prefix=prefix, suffix=LEFTOVER_SUFFIX))
-    aside.chmod(target.stat().st_mode & 0o7777 if exists else 0o777 & ~new_file_mask())
-    return aside
+    with working_folder(target if keeps_its_place else target.parent, target.name) as working:
+        aside = Path(tempfile.mkdtemp(dir=working))
+        aside.chmod(target.stat().st_mode & 0o7777 if exists else 0o777 & ~new_file_mask())
+        yield aside
+
+
+def _complete(aside: Path) -> None:
+    """Let all files of a folder reach the disk, and be ordinary ones."""
+    for path in aside.rglob("*"):
+        if path.is_dir():
+            path.chmod(0o777 & ~new_file_mask())
+            continue
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
+        path.chmod(0o666 & ~new_file_mask())
 
 
 def _is_working(folder: Path) -> bool:
@@ -117,7 +145,7 @@ def _put(aside: Path, target: Path, last: str) -> None:
     if not target.exists():
         aside.rename(target)
         return
-    if aside.parent != target:
+    if not aside.is_relative_to(target):
         try:
             _exchange(aside, target)
         except OSError as error:

@@ -1,14 +1,13 @@
 """A run in the formats of other tools."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
 from groundset.exports import EXPORTS
 from groundset.exports.base import EvaluationSet, Export, Exported
 from groundset.exports.checks import check_set
-from groundset.folders import check_own, whole_folder
+from groundset.folders import check_own, whole_folders
 from programs.errors import InputError
 
 
@@ -16,8 +15,9 @@ def export_run(run: Path, formats: str, out: Path, *, signed: bool = False) -> E
     """Write the samples of a run as questions, and all of its chunks as the corpus.
 
     Of a sample that was read, what the reader mended goes out; one that was refused does not. One format goes into
-    ``out`` itself, several into a folder each there, all or none. Files of an earlier export are replaced; a folder
-    that holds anything else is refused.
+    ``out`` itself, several into a folder each there: nothing changes before all are complete, and then each takes its
+    place whole, one right after the other. Files of an earlier export are replaced; a folder that holds anything else
+    is refused.
 
     Args:
         run: the folder of a run.
@@ -86,9 +86,11 @@ def write_set(content: EvaluationSet, formats: Sequence[Export], out: Path) -> E
         raise InputError(f"cannot write to {out}: it is a file, not a folder")
     for each, folder in zip(formats, folders, strict=True):
         check_own(folder, each.files)
-    with ExitStack() as stack:
-        for each, folder in zip(formats, folders, strict=True):
-            each.write(content, stack.enter_context(whole_folder(folder, last=each.last)))
+    lasts = {folder: each.last for each, folder in zip(formats, folders, strict=True)}
+    with whole_folders(lasts) as asides:
+        for each, folder, aside in zip(formats, folders, asides, strict=True):
+            check_own(folder, each.files)  # once more: now that nobody else writes there
+            each.write(content, aside)
     return Exported(len(content.samples), len(content.chunks) if any(each.corpus for each in formats) else 0)
 
 

@@ -153,6 +153,7 @@ def write_run(out: Path, content: RunContent, lineage: Lineage) -> list[str]:
         "ending": "complete",
     }
     with whole_folder(out, last=database_path(out).name) as aside:
+        check_free(out)  # another process may have made a run there before this one was alone
         try:
             with RunStore.create(aside, meta=meta, documents=content.documents, chunks=content.chunks) as store:
                 _fill(store, content)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from groundset.files import is_leftover
+from groundset.unfinished import is_leftover
 from programs.errors import InputError, RunError
 
 _DATABASE = "run.sqlite"

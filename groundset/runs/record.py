@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from groundset import __version__
-from groundset.files import json_text, remove_leftovers, write_rows, write_text
+from groundset.files import json_text, write_rows, write_text
 from groundset.runs.meta import check_meta
 from groundset.runs.schedule import WINDOW
 from groundset.runs.store import RunStore
@@ -57,7 +57,6 @@ def write_files(store: RunStore, status: str, reason: str | None = None) -> RunF
         RunError: a file cannot be written.
     """
     files = run_files(store.folder)
-    remove_leftovers(store.folder)
     with _ending_the_run():
         write_rows(files.samples, (sample_row(sample) for sample in store.results.samples()), follow=False)
         write_rows(files.rejects, (reject_row(reject) for reject in store.results.rejects()), follow=False)

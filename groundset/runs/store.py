@@ -23,7 +23,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from groundset.files import json_text, remove_leftovers, whole_file
+from groundset.files import json_text, whole_file
 from groundset.runs.calls import CALLS_SCHEMA, CallTable
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, check_files, database_path, make_folder
@@ -103,12 +103,10 @@ class RunStore:
         try:
             if path.exists():
                 raise RunError(f"another process has begun a run in {folder} just now.")
-            remove_leftovers(folder)
             with whole_file(path, follow=False) as aside, closing(Database(aside)) as database:
                 cls(folder, database, lock)._fill(meta, documents, chunks)
             return cls(folder, Database(path), lock)
         except BaseException:
-            remove_leftovers(folder)
             lock.release()
             raise
 

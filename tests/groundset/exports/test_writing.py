@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from io import BufferedWriter
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from groundset import folders
 from groundset.exports import EXPORTS
 from groundset.exports.writing import write_set
 from programs.errors import InputError
@@ -125,6 +127,29 @@ def test_a_file_that_the_new_export_has_not_goes_with_the_old_one(content, tmp_p
             monkeypatch.setattr("groundset.folders._exchange", refuse)
         write_set(replace(content, samples=content.samples[:1]), [row], tmp_path / "out")
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["q-1.txt"]
+
+
+def test_no_format_takes_its_place_before_all_are_complete(content, tmp_path, monkeypatch):
+    order: list[str] = []
+
+    def noting(name: str, step: Callable[..., None]) -> Callable[..., None]:
+        def noted(*arguments: object) -> None:
+            order.append(name)
+            step(*arguments)
+
+        return noted
+
+    for name in ("_complete", "_put"):
+        monkeypatch.setattr(folders, name, noting(name, getattr(folders, name)))
+    write_set(content, [EXPORTS["csv"], EXPORTS["ragas"]], tmp_path / "out")
+    assert order == ["_complete", "_complete", "_put", "_put"]
+
+
+def test_formats_in_one_folder_are_refused(content, tmp_path):
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "ragas").symlink_to("csv")
+    with pytest.raises(InputError, match="the same folder"):
+        write_set(content, [EXPORTS["csv"], EXPORTS["ragas"]], tmp_path)
 
 
 DYING = """import os, sys

@@ -1,0 +1,159 @@
+"""Unfinished work belongs to who makes it: the living keep theirs, what the dead left goes."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from groundset.files import write_text
+from groundset.folders import whole_folder
+from groundset.unfinished import is_leftover, remove_leftovers, working_folder
+from programs.errors import InputError
+
+BEGIN = "import sys\nfrom pathlib import Path\n"
+WAIT = "    print('working', flush=True)\n    sys.stdin.read()\n"
+FILE = (
+    f"{BEGIN}from groundset.files import whole_text\nwith whole_text(Path(sys.argv[1])) as s:\n    s.write('1')\n{WAIT}"
+)
+FOLDER = f"{BEGIN}from groundset.folders import whole_folder\nwith whole_folder(Path(sys.argv[1]), last='z') as f:\n"
+FOLDER += f"    (f / 'z').write_text('1')\n{WAIT}"
+
+
+@contextmanager
+def another(code: str, target: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Let another process write a target; it has begun, and ends well when its input ends."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code, str(target)], stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "working\n"
+        yield process
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def test_a_killed_process_leaves_what_the_next_one_removes(tmp_path):
+    for code, target in ((FILE, tmp_path / "a.txt"), (FOLDER, tmp_path / "out")):
+        with another(code, target) as process:
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        assert [is_leftover(name) for name in names(tmp_path)] == [True]
+        write_text(tmp_path / "b.txt", "b")
+        assert names(tmp_path) == ["b.txt"]
+        (tmp_path / "b.txt").unlink()
+
+
+def test_files_are_written_side_by_side_and_the_last_one_stands(tmp_path):
+    with another(FILE, tmp_path / "a.txt") as process:
+        write_text(tmp_path / "a.txt", "2")
+        write_text(tmp_path / "b.txt", "b")
+        assert (tmp_path / "a.txt").read_text() == "2"
+    assert process.returncode == 0
+    assert (tmp_path / "a.txt").read_text() == "1"
+    assert sorted(names(tmp_path)) == ["a.txt", "b.txt"]
+
+
+def write_folder(target: Path) -> None:
+    with whole_folder(target, last="z") as folder:
+        (folder / "z").write_text("2")
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["new", "replaced"])
+def test_a_folder_that_another_process_writes_is_refused(tmp_path, there):
+    out = tmp_path / "out"
+    if there:
+        write_folder(out)
+    with another(FOLDER, out) as process:
+        with pytest.raises(InputError, match=r"cannot write .*out: another process is writing it; wait"):
+            write_folder(out)
+        write_folder(tmp_path / "other")
+        process.communicate("")
+    assert (process.returncode, (out / "z").read_text()) == (0, "1")
+    assert sorted(names(tmp_path)) == ["other", "out"]
+    write_folder(out)
+    assert (out / "z").read_text() == "2"
+
+
+def test_the_name_of_a_target_may_be_as_long_as_names_can_be(tmp_path):
+    name = "n" * 255
+    write_folder(tmp_path / name)
+    write_text(tmp_path / name / name, "x")
+    assert (tmp_path / name / name).read_text() == "x"
+
+
+def test_what_earlier_versions_left_goes_and_links_are_not_followed(tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / ".a.x.groundset-part").touch()
+    (place / ".out.x.groundset-part").mkdir()
+    (place / ".link.groundset-part").symlink_to(kept)
+    trap = place / ".trap.groundset-part"
+    trap.mkdir()
+    (trap / "owner.lock").symlink_to(kept / "file")
+    (place / "mine").touch()
+    remove_leftovers(place)
+    assert "mine" in names(place)
+    assert not set(names(place)) - {"mine", trap.name}
+    assert names(kept) == ["file"]
+
+
+@pytest.mark.parametrize("target", [None, "out"])
+def test_a_folder_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monkeypatch, target):
+    from groundset import unfinished
+
+    class Locked(unfinished.FileLock):
+        tried = 0
+
+        def acquire(self, *arguments, **options):
+            Locked.tried += 1
+            if Locked.tried == 1:
+                Path(self.lock_file).parent.rmdir()
+            return super().acquire(*arguments, **options)
+
+    monkeypatch.setattr(unfinished, "FileLock", Locked)
+    with working_folder(tmp_path, target) as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        remove_leftovers(tmp_path)
+        assert folder.is_dir()
+    assert names(tmp_path) == []
+
+
+DYING = f"""{BEGIN}import os
+from groundset import folders
+
+put, done = folders._put, 0
+
+def dying(*arguments):
+    global done
+    if done == int(sys.argv[2]):
+        os._exit(9)
+    put(*arguments)
+    done += 1
+
+folders._put = dying
+with folders.whole_folders({{Path(sys.argv[1], name): "z" for name in "ab"}}) as asides:
+    for aside in asides:
+        (aside / "y").write_text("new")
+        (aside / "z").write_text("new")
+"""
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_each_of_several_folders_is_whole_wherever_a_kill_comes(tmp_path, place):
+    for name in "ab":
+        with whole_folder(tmp_path / name, last="z") as folder:
+            for file in "yz":
+                (folder / file).write_text("old")
+    subprocess.run([sys.executable, "-c", DYING, str(tmp_path), str(place)], check=False)
+    held = [{(tmp_path / name / file).read_text() for file in "yz"} for name in "ab"]
+    assert held == [{"new"}, {"old"}] if place else [{"old"}, {"old"}]
+    write_text(tmp_path / "c", "")
+    assert sorted(names(tmp_path)) == ["a", "b", "c"]

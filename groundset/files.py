@@ -5,6 +5,7 @@ pipe) cannot be replaced: everything is poured into it once it is complete. File
 :mod:`groundset.folders`.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from programs.errors import InputError
 
 STANDARD_OUTPUT = Path("-")
 _STDOUT = 1  # its descriptor
+_LONGEST_NAME = 255  # bytes, on all common file systems
 
 
 @contextmanager
@@ -54,10 +56,12 @@ def check_target(target: Path) -> None:
     """Refuse what can neither be made, nor replaced, nor written into.
 
     Raises:
-        InputError: it is a folder, or nothing that takes text.
+        InputError: it is a folder, or nothing that takes text, or it cannot be made.
     """
     if is_stream(target):
         return
+    if reason := why_not_made(target):
+        raise InputError(f"cannot write {target}: {reason}")
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -68,6 +72,26 @@ def check_target(target: Path) -> None:
         raise InputError(f"cannot write {target}: it is a folder")
     if not stat.S_ISREG(mode):
         raise InputError(f"cannot write {target}: it is neither a file nor a stream")
+
+
+def why_not_made(target: Path) -> str | None:
+    """Say why no file or folder can be made or replaced at a path, in a few words; None if nothing speaks against it.
+
+    Nothing is written to find out, so a full disk is not noticed.
+    """
+    path = Path(os.path.realpath(target))
+    try:
+        there = next(each for each in (path, *path.parents) if each.exists())
+        folder = there.parent if there == path and not there.is_dir() else there
+        if not folder.is_dir():
+            return f"{folder} is a file, not a folder"
+        if not os.access(folder, os.W_OK | os.X_OK):
+            return f"{folder} cannot be written"
+    except OSError as error:
+        return error.strerror or str(error)
+    if any(len(os.fsencode(name)) > _LONGEST_NAME for name in path.relative_to(there).parts):
+        return os.strerror(errno.ENAMETOOLONG)
+    return None
 
 
 def is_stream(target: Path) -> bool:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from groundset.files import new_file_mask
+from groundset.files import new_file_mask, why_not_made
 from groundset.unfinished import is_leftover, remove_leftovers, working_folder
 from programs.errors import InputError
 
@@ -61,6 +61,16 @@ def whole_folders(targets: Mapping[Path, str]) -> Iterator[list[Path]]:
                 _put(aside, target, places[target])
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that can neither be made nor written, before any work is done for it.
+
+    Raises:
+        InputError: it is a file, or cannot be made or written.
+    """
+    if reason := "it is a file, not a folder" if folder.is_file() else why_not_made(folder):
+        raise InputError(f"cannot write to {folder}: {reason}")
+
+
 def check_own(folder: Path, own: Collection[str]) -> None:
     """Refuse a folder that holds anything else than files of ours, which may be replaced.
 
@@ -72,8 +82,7 @@ def check_own(folder: Path, own: Collection[str]) -> None:
     Raises:
         InputError: it holds something else, or is no folder; the message names it.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"cannot write to {folder}: it is a file, not a folder")
+    check_folder(folder)
 
     def is_own(path: str) -> bool:
         top = path.partition("/")[0]

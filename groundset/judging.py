@@ -21,7 +21,8 @@ Row = dict[str, Any]
 Decide = Callable[[Sequence[Row]], list["Decision"]]
 
 FIELDS: Mapping[Kind, tuple[str, ...]] = {"chunks": ("text",), "questions": ("question", "passage")}
-_BATCH = 64
+_BATCH = 64  # of a head, which embeds a batch at once
+_LM_BATCH = 1  # each row takes a language model seconds
 
 
 @for_python
@@ -107,8 +108,9 @@ def judged_rows(
     """
     opened = open_judge(kind, critic, lm, embedder, compiled, tracking)
     with opened as decide, phases.phase("Judging", len(rows)) as advance:
-        for start in range(0, len(rows), _BATCH):
-            batch = rows[start : start + _BATCH]
+        size = _BATCH if critic == "head" else _LM_BATCH
+        for start in range(0, len(rows), size):
+            batch = rows[start : start + size]
             for row, decision in zip(batch, decide(batch), strict=True):
                 yield {**row, **_told(decision)}
             advance(len(batch))

@@ -241,8 +241,13 @@ class Run(Sequence[Sample]):
         update_run(self.folder, paths_of("documents", docs), folder, quiet=quiet)
         return open_run(folder)
 
+    @for_python
     def open_in_browser(self) -> Path:
-        """Show the samples as a page in a browser on this machine, and return the file of the page."""
+        """Show the samples as a page in a browser on this machine, and return its file, ``samples.html`` in the folder.
+
+        Raises:
+            InputError: the folder cannot be written.
+        """
         from groundset.page import show_page
 
         return show_page(self)

@@ -89,6 +89,8 @@ def paths_of(name: str, given: str | Path | Iterable[str | Path]) -> tuple[Path,
     """
     try:
         several = [given] if isinstance(given, str | Path) else list(given)
+        if "" in several:
+            raise InputError(f"{option_name(name)}: the path is empty; name a file or a folder")
         return tuple(Path(path).expanduser() for path in several)
     except TypeError as error:
         raise InputError(f"{option_name(name)} {given}: give a path, or a list of paths") from error

@@ -2,14 +2,16 @@
 
 import webbrowser
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 
+from groundset.files import encodable, write_text
+
 if TYPE_CHECKING:
     from groundset.opened import Run
 
+NAME = "samples.html"
 _FIRST = 5
 _ENVIRONMENT = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
 _SAMPLES = _ENVIRONMENT.from_string(
@@ -62,9 +64,16 @@ def first_samples(run: "Run") -> str:
 
 
 def show_page(run: "Run") -> Path:
-    """Write a page of all samples to a temporary file, open it in a browser and return the file."""
-    with NamedTemporaryFile("w", encoding="utf-8", prefix="groundset-", suffix=".html", delete=False) as stream:
-        stream.write(_PAGE.render(run=run))
-    page = Path(stream.name)
+    """Write a page of all samples into the folder of a run, open it in a browser and return the file.
+
+    It holds passages, so it lies where they lie anyway, and goes with them. A link in its place is replaced.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    page = run.folder.absolute() / NAME
+    if page.is_symlink():
+        page.unlink()
+    write_text(page, encodable(_PAGE.render(run=run)))
     webbrowser.open(page.as_uri())
     return page

@@ -34,7 +34,7 @@ def opened(file: Path) -> Iterator[BinaryIO]:
     mode = file.stat().st_mode
     is_pipe = stat.S_ISFIFO(mode) and str(file).startswith(_PIPES)
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or is_pipe):
-        raise InputError(f"{file} is neither a file nor a pipe from the shell")
+        raise InputError(f"{file} is a pipe or a device; name a regular file")
     with file.open("rb") as stream:
         yield stream
 

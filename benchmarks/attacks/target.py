@@ -99,8 +99,13 @@ class Target:
 
         ``counts`` says whether it is part of the attack and not of its preparation.
         """
+        return self.watch(self.start(*arguments, cwd=cwd, env=env), seconds, memory_mib, counts=counts)
+
+    def watch(
+        self, running: Running, seconds: float = 60, memory_mib: float = 2_000, *, counts: bool = True
+    ) -> Outcome:
+        """Wait for a command that was started; end it when it takes more time or memory than this."""
         started = time.monotonic()
-        running = self.start(*arguments, cwd=cwd, env=env)
         peak = 0.0
         over = ""
         while running.process.poll() is None and not over:
@@ -124,12 +129,14 @@ class Target:
             self.peak_mib = max(self.peak_mib, peak)
         return outcome
 
-    def start(self, *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Running:
-        """Start ``groundset`` with these arguments in a group of processes of its own."""
+    def start(
+        self, *arguments: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, code: str = _MAIN
+    ) -> Running:
+        """Start ``groundset``, or other Python code, with these arguments in a group of processes of its own."""
         handle, name = tempfile.mkstemp(dir=self._outputs.name)
         with os.fdopen(handle, "wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-c", _MAIN, *map(str, arguments)],
+                [sys.executable, "-c", code, *map(str, arguments)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

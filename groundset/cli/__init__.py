@@ -9,6 +9,7 @@
 | 130 | interrupted |
 """
 
+import itertools
 import os
 import sys
 import traceback
@@ -21,10 +22,11 @@ from typer.core import TyperGroup
 from groundset import __version__, privacy
 from groundset.cli import starting
 from groundset.printing import say, say_lines
-from programs.errors import GroundsetError
+from programs.errors import GroundsetError, InputError
 
 _PROGRAM = "groundset"
 _BROKEN_PIPE = 141
+_INTERRUPTED = "interrupted"
 
 
 class _InterruptedError(GroundsetError):
@@ -38,7 +40,7 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise _InterruptedError("interrupted") from error
+            raise _InterruptedError(_INTERRUPTED) from error
 
 
 def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -128,10 +130,13 @@ def _root(
 def _run(arguments: list[str]) -> int:
     """Run a command and turn whatever it raises into one line and an exit status."""
     try:
+        _refuse_empty(arguments)
         with starting.loading(arguments):
             app = build_app(arguments)
         status = app(arguments, prog_name=_PROGRAM, standalone_mode=False)
         sys.stdout.flush()
+    except KeyboardInterrupt:  # before a command runs
+        return _fail(_INTERRUPTED, _InterruptedError.exit_code)
     except BrokenPipeError:
         # Python flushes standard output once more on its way out; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -156,6 +161,18 @@ def _run(arguments: list[str]) -> int:
         detail = str(error) or "no message"
         return _fail(f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 to see where)", 1)
     return status if isinstance(status, int) else 0
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse empty arguments: as a path, one would name the working folder, which nobody meant.
+
+    Raises:
+        InputError: there is one, as a variable of a shell makes that is not set.
+    """
+    for before, argument in itertools.pairwise([_PROGRAM, *arguments]):
+        name, equals, value = argument.partition("=")
+        if argument == "" or (name.startswith("--") and equals and not value):
+            raise InputError(f"what follows {name or before} is empty; give a value, or leave it out")
 
 
 def _fail(message: str, status: int) -> int:

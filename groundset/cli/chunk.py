@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from groundset.chunking import DEFAULT_EMBEDDER
-from groundset.cli.outputs import check_out, name_of, tell
+from groundset.cli.outputs import check_out, name_of, new_file, tell
 from groundset.printing import say
 
 if TYPE_CHECKING:
@@ -27,7 +27,13 @@ def chunk(
         typer.Argument(metavar="DOCS", help="Files, folders or globs: txt, md, html, pdf, docx and more."),
     ],
     out: Annotated[
-        Path, typer.Option(metavar="FILE.jsonl", help="Where the chunks go; - is standard output.", show_default=False)
+        Path,
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="Where the chunks go; - is standard output.",
+            show_default=False,
+            callback=new_file,
+        ),
     ],
     chunker: Annotated[ChunkerChoice, typer.Option(metavar="NAME", help=_CHUNKER_HELP)] = "recursive",
     chunk_size: Annotated[int | None, typer.Option(metavar="N", min=1, help=_SIZE_HELP, show_default=False)] = None,

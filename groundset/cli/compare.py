@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from groundset.cli.outputs import new_file
+
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, two or more.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it as a page too, .html.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Write it as a page too, .html.", show_default=False, callback=new_file),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.compile_progress import progress
+from groundset.cli.outputs import new_folder
 from groundset.cli.tables import print_table
 from groundset.cli.tracking import TrackingOption
 from groundset.printing import say
@@ -59,7 +60,9 @@ def compile_steps(
     ] = None,
     embedder: Annotated[str, typer.Option(metavar="MODEL", help="The embedding model.")] = DEFAULT_EMBEDDER,
     seed: Annotated[int, typer.Option(help="Fixes what chance would decide.")] = 0,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder that the states go to.")] = Path("out/compiled"),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder that the states go to.", callback=new_folder)
+    ] = Path("out/compiled"),
     track: Annotated[bool, typer.Option("--track/--no-track", help="Log the compile in MLflow.")] = True,
     track_texts: Annotated[
         bool,

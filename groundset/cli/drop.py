@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from groundset.cli.outputs import RunArgument
+from groundset.cli.outputs import RunArgument, new_run
 from groundset.printing import say
 from programs.errors import InputError
 
@@ -22,7 +22,8 @@ def drop(
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="The folder of the new run.", show_default=False)
+        Path | None,
+        typer.Option(metavar="RUN", help="The folder of the new run.", show_default=False, callback=new_run),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Only print what would go.")] = False,
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from groundset.cli.outputs import new_folder
 from groundset.exports import EXPORTS
 from groundset.exports.writing import export_run
 from groundset.printing import say
@@ -26,6 +27,7 @@ def export(
             metavar="DIR",
             help="The folder that the files go to; of several formats, a folder in it each.",
             show_default=False,
+            callback=new_folder,
         ),
     ],
     signed: Annotated[bool, typer.Option("--signed", help="Only samples that a reader signed.")] = False,

@@ -16,8 +16,17 @@ _STATUS = {"complete": 0, "short": 3}
 _SIGNALLED = 128
 
 
+def _usable(out: Path) -> Path:
+    from groundset.runs.folder import check_usable
+
+    check_usable(out)
+    return out
+
+
 def generate(
-    out: Annotated[Path, typer.Option(metavar="RUN", help="The folder of the run.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(metavar="RUN", help="The folder of the run.", show_default=False, callback=_usable)
+    ],
     docs: Annotated[
         list[Path] | None,
         typer.Argument(metavar="DOCS...", help="Files, folders or globs: txt, md, html, pdf, docx and more."),

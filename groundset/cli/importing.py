@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from groundset.chunking import DEFAULT_EMBEDDER
+from groundset.cli.outputs import new_run
 from groundset.imports import IMPORTS
 from groundset.printing import say
 
@@ -15,7 +16,9 @@ def import_files(
         list[Path],
         typer.Argument(metavar="FILES...", help="The files of the set, or their folder.", show_default=False),
     ],
-    out: Annotated[Path, typer.Option(metavar="RUN", help="The folder of the new run.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(metavar="RUN", help="The folder of the new run.", show_default=False, callback=new_run)
+    ],
     format: Annotated[
         str | None,
         typer.Option(

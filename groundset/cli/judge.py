@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from groundset.chunking import DEFAULT_EMBEDDER
-from groundset.cli.outputs import check_out, name_of, tell
+from groundset.cli.outputs import check_out, name_of, new_file, tell
 from groundset.cli.tracking import TrackingOption
 from groundset.judging import FIELDS, Kind, Row, check_row, judged_rows
 from groundset.rows import jsonl_rows
@@ -22,7 +22,12 @@ def judge(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The rows: one JSON object in each line.")],
     out: Annotated[
         Path,
-        typer.Option(metavar="FILE.jsonl", help="Where the judged rows go; - is standard output.", show_default=False),
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="Where the judged rows go; - is standard output.",
+            show_default=False,
+            callback=new_file,
+        ),
     ],
     critic: Annotated[
         str, typer.Option(metavar="NAME", help="Who decides: head (quick, no language model), lm, or ensemble of both.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from groundset.cli.outputs import check_out, name_of, tell
+from groundset.cli.outputs import check_out, name_of, new_file, tell
 from groundset.cli.tables import print_json, print_line, print_table
 from groundset.printing import say
 from optimizers.gold import check, read_annotated
@@ -46,7 +46,12 @@ def from_runs(
     ],
     out: Annotated[
         Path,
-        typer.Option(metavar="FILE.jsonl", help="Where the labels go; - is standard output.", show_default=False),
+        typer.Option(
+            metavar="FILE.jsonl",
+            help="Where the labels go; - is standard output.",
+            show_default=False,
+            callback=new_file,
+        ),
     ],
 ) -> None:
     """Make labels of what people read.

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from groundset.cli.outputs import new_run
 from groundset.printing import say
 
 
@@ -12,7 +13,9 @@ def merge(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN RUN...", help="The folders of two runs or more.", show_default=False)
     ],
-    out: Annotated[Path, typer.Option(metavar="RUN", help="The folder of the new run.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(metavar="RUN", help="The folder of the new run.", show_default=False, callback=new_run)
+    ],
 ) -> None:
     """Make one run of several.
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -13,9 +13,49 @@ from programs.errors import InputError
 
 SUFFIX = ".jsonl"
 
+_Out = TypeVar("_Out", Path, Path | None)
+
+
+def new_run(out: _Out) -> _Out:
+    """Refuse a folder that no new run can be made in, while the command line is read.
+
+    Raises:
+        InputError: it holds something, or cannot be made or written.
+    """
+    from groundset.runs.folder import check_free
+
+    if out is not None:
+        check_free(out)
+    return out
+
+
+def new_folder(out: _Out) -> _Out:
+    """Refuse a folder that can neither be made nor written, while the command line is read.
+
+    Raises:
+        InputError: it is a file, or cannot be made or written.
+    """
+    from groundset.folders import check_folder
+
+    if out is not None:
+        check_folder(out)
+    return out
+
+
+def new_file(out: _Out) -> _Out:
+    """Refuse a file that can neither be made nor replaced nor written into, while the command line is read.
+
+    Raises:
+        InputError: it is a folder, or cannot be made.
+    """
+    if out is not None:
+        check_target(out)
+    return out
+
+
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 NewRunOption = Annotated[
-    Path, typer.Option("--out", metavar="RUN", help="The folder of the new run.", show_default=False)
+    Path, typer.Option("--out", metavar="RUN", help="The folder of the new run.", show_default=False, callback=new_run)
 ]
 
 
@@ -32,6 +72,8 @@ def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:
         return
     if out.suffix.lower() != SUFFIX:
         raise InputError(f"--out {out}: the rows are JSON lines; give it a name that ends with {SUFFIX}")
+    for each in beside:
+        check_target(each)
     check_inputs(inputs, out, *beside)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from groundset.cli.outputs import new_folder
 from groundset.printing import say
 
 
@@ -30,6 +31,7 @@ def push(
             metavar="DIR",
             help="Write everything that would be sent to this folder, and send nothing.",
             show_default=False,
+            callback=new_folder,
         ),
     ] = None,
 ) -> None:

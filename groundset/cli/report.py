@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from groundset.cli.outputs import new_file
 from groundset.printing import say
 
 
@@ -12,7 +13,12 @@ def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The page, .html; - is standard output.", show_default="RUN/report.html"),
+        typer.Option(
+            metavar="FILE",
+            help="The page, .html; - is standard output.",
+            show_default="RUN/report.html",
+            callback=new_file,
+        ),
     ] = None,
     track: Annotated[
         bool, typer.Option("--track/--no-track", help="Keep the page with the run in MLflow, if it is tracked.")

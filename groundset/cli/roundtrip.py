@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from groundset.cli.outputs import check_inputs
+from groundset.cli.outputs import check_inputs, new_file
 from groundset.printing import say, say_lines
 from programs.errors import InputError
 
@@ -46,7 +46,11 @@ def roundtrip(
     ] = "faiss",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where each question's answer under the run's setting goes: .csv or .jsonl."),
+        typer.Option(
+            metavar="FILE",
+            help="Where each question's answer under the run's setting goes: .csv or .jsonl.",
+            callback=new_file,
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:

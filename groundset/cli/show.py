@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from groundset.cli.outputs import check_out, name_of, tell
+from groundset.cli.outputs import check_out, name_of, new_file, tell
 from groundset.cli.tables import print_json
 from programs.errors import InputError
 
@@ -34,6 +34,7 @@ def show(
             metavar="FILE.jsonl",
             help="With --rejects: write the refused questions as rows for `groundset judge questions`; - is standard "
             "output.",
+            callback=new_file,
         ),
     ] = None,
     trail: Annotated[bool, typer.Option("--trail", help="Show what each step said about the samples.")] = False,

@@ -22,6 +22,7 @@ from groundset.models.catalogue import CATALOGUE, near_matches
 from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
 from programs.errors import ModelError, UnknownModelError
+from programs.foreign import opened
 
 _GGUF_MAGIC = b"GGUF"
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")
@@ -173,7 +174,7 @@ def _base_url(url: str) -> str:
 
 def _gguf(path: Path) -> LocalSpec:
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             magic = stream.read(len(_GGUF_MAGIC))
         if magic != _GGUF_MAGIC:
             raise UnknownModelError(f"{path} is not a GGUF file.")

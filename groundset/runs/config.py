@@ -180,7 +180,7 @@ def read_config_file(file: Path) -> dict[str, Any]:
         if name not in known:
             raise InputError(f"--config {file}: there is no option {name}{_near(name, known)}")
     # A record has absolute paths; those that older ones have otherwise were never relative to its folder.
-    return options if is_record else _anchored(options, file.parent)
+    return options if is_record else _anchored(options, file)
 
 
 def _known() -> list[str]:
@@ -193,8 +193,11 @@ def _near(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def _anchored(options: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _anchored(options: dict[str, Any], file: Path) -> dict[str, Any]:
+    folder = file.parent
     documents = options.get("documents")
+    if "" in (options.get("chunks"), *(documents if isinstance(documents, list) else [documents])):
+        raise InputError(f"--config {file}: the path of documents or chunks is empty; name a file or a folder")
     if isinstance(documents, str):
         documents = [documents]
     if isinstance(documents, list) and all(isinstance(name, str) for name in documents):

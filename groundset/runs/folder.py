@@ -6,6 +6,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from groundset.files import why_not_made
 from groundset.unfinished import is_leftover
 from programs.errors import InputError, RunError
 
@@ -68,13 +69,20 @@ def check_free(folder: Path) -> None:
     Raises:
         InputError: it holds a run or something else, or cannot be made or written.
     """
-    if holds_run(folder):
+    if check_usable(folder):
         raise InputError(f"--out {folder}: holds a run already; name an empty or a new folder")
-    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not place.is_dir():
-        raise InputError(f"--out {folder}: {place} is a file, not a folder")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise InputError(f"--out {folder}: {place} cannot be written")
+
+
+def check_usable(folder: Path) -> bool:
+    """Refuse a folder in which no run can be begun or gone on with; say whether it holds one.
+
+    Raises:
+        InputError: it holds something else, or cannot be made or written.
+    """
+    begun = holds_run(folder)
+    if reason := why_not_made(folder):
+        raise InputError(f"--out {folder}: {reason}")
+    return begun
 
 
 class FolderLock:

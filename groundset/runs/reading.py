@@ -36,7 +36,7 @@ def read_batches(chunks: Sequence[Chunk], parser: Any) -> Generator[list[Context
         return
     from joblib import Parallel, delayed
 
-    with _interrupts_ignored():
+    with _interrupts_ignored(), _ends_unwarned():
         found = Parallel(n_jobs=processes, return_as="generator", idle_worker_timeout=_IDLE_SECONDS)(
             delayed(_read)(batch, parser.name, os.getpid()) for batch in batches
         )
@@ -63,6 +63,21 @@ def _interrupts_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _ends_unwarned() -> Iterator[None]:
+    """Let joblib's process that cleans up after a killed one, which is started in the block, do so without warnings."""
+    name = "PYTHONWARNINGS"
+    before = os.environ.get(name)
+    os.environ[name] = ",".join(filter(None, (before, "ignore:resource_tracker")))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _read(batch: Sequence[Chunk], parser: str, parent: int) -> list[Context]:

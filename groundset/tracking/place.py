@@ -46,6 +46,8 @@ def tracking_place(asked: str | None = None, *, create: bool) -> Place:
     here = Path(FOLDER)
     if uri := os.environ.get(VARIABLE):
         return _at(uri)
+    if asked == "":
+        raise InputError("--tracking: it is empty; name an address or a folder")
     if asked is not None and _ADDRESS.match(asked):
         return _at(asked)
     if asked is not None:

@@ -104,14 +104,24 @@ def test_a_page_is_opened_and_holds_everything_escaped(run: groundset.Run, monke
     monkeypatch.setattr(page.webbrowser, "open", opened.append)
     file = run.open_in_browser()
     assert opened == [file.as_uri()]
+    assert file == run.folder / "samples.html", "where the passages lie anyway"
     text = file.read_text(encoding="utf-8")
-    file.unlink()
     assert EVIL not in text
     for number in range(7):
         assert f"<h2>What is {number} &lt;script&gt;" in text
     assert "Kept 7 of 9 samples" in text
     assert "found at rank 2" in text
     assert "http" not in text.replace("http-equiv", "")
+
+
+def test_the_page_of_a_run_never_follows_a_link(
+    run: groundset.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page.webbrowser, "open", str)
+    (tmp_path / "mine").write_text("precious")
+    (run.folder / "samples.html").symlink_to(tmp_path / "mine")
+    assert run.open_in_browser().is_file()
+    assert (tmp_path / "mine").read_text() == "precious"
 
 
 def test_wrong_folders_and_formats_are_named(run: groundset.Run, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_a_line_of_the_longest_length_is_read_and_a_longer_one_refused(
 def test_what_may_have_no_end_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for file in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(InputError, match="is neither a file nor a pipe from the shell"):
+        with pytest.raises(InputError, match="is a pipe or a device; name a regular file"):
             list(numbered_lines(file))
     with pytest.raises(IsADirectoryError), opened(tmp_path):
         pass

@@ -218,7 +218,7 @@ def test_files_that_cannot_be_read_or_written_are_named(run, calls, tmp_path):
     ran = run("judge", "chunks", file, "--out", tmp_path)
     assert (ran.status, "it is a folder" in ran.err) == (2, True)
     ran = run("judge", "chunks", file, "--out", file / "out.jsonl")
-    assert (ran.status, "Not a directory" in ran.err, calls) == (2, True, [])
+    assert (ran.status, "is a file, not a folder" in ran.err, calls) == (2, True, [])
 
 
 def test_a_failure_halfway_leaves_no_output(run, monkeypatch, tmp_path):
@@ -257,3 +257,10 @@ def test_the_head_critic_tells_a_good_question_from_a_bad_one(run, tmp_path):
     assert bad["verdict"] == "bad"
     assert bad["scores"].keys() == {"independent", "clear", "answerable"}
     assert bad["scores"][bad["weakest"]] == min(bad["scores"].values())
+
+
+@pytest.mark.parametrize(("critic", "sizes"), [("head", [2]), ("lm", [1, 1]), ("ensemble", [1, 1])])
+def test_what_a_language_model_judges_is_told_row_by_row(run, calls, tmp_path, critic, sizes):
+    file = write(tmp_path / "in.jsonl", ROWS)
+    assert run("judge", "chunks", file, "--critic", critic, "--out", tmp_path / "out.jsonl").status == 0
+    assert calls[1:] == sizes

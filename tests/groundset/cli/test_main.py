@@ -182,3 +182,12 @@ def test_a_reader_that_goes_away_is_no_error():
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(timeout=60) == 141
+
+
+def test_an_interrupt_before_a_command_runs_is_one_line(run, monkeypatch):
+    def interrupted(arguments: object) -> typer.Typer:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "build_app", interrupted)
+    ran = run("models", "list")
+    assert (ran.status, ran.out, ran.err) == (130, "", "groundset: error: interrupted\n")

@@ -40,11 +40,11 @@ def test_an_empty_argument_is_refused(run, tmp_path, monkeypatch, arguments, bef
 
 
 def test_an_empty_path_is_refused_from_python_and_from_a_file(tmp_path):
-    with pytest.raises(groundset.InputError, match="^docs: the path is empty; name a file or a folder$"):
+    with pytest.raises(groundset.InputError, match=r"^docs: the path is empty; name a file or a folder$"):
         groundset.chunk(["a", ""])
-    with pytest.raises(groundset.InputError, match="^out: the path is empty"):
+    with pytest.raises(groundset.InputError, match=r"^out: the path is empty"):
         groundset.import_files("a", out="")
-    with pytest.raises(groundset.InputError, match="^path: the path is empty"):
+    with pytest.raises(groundset.InputError, match=r"^path: the path is empty"):
         groundset.open_run("")
     for text in ('documents = ["a", ""]', 'documents = ""', 'chunks = ""'):
         (tmp_path / "config.toml").write_text(text)

@@ -27,8 +27,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _ROOT = str(Path(__file__).parents[1])
-# -P: no module may come from the working folder. The root comes last, so that it hides nothing.
-_START = "import sys; sys.path.append(sys.argv[1]); from groundset.bounded import _serve; _serve(*sys.argv[2:])"
 # One processor is counted; threads of numeric libraries would only take memory for their stacks.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _LENGTH = 8
@@ -126,7 +124,7 @@ class BoundedProcess:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, _ROOT, self._function, str(self._limits.memory_mb)],
+            child_command("groundset.bounded:_serve", self._function, str(self._limits.memory_mb)),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -178,6 +176,23 @@ class BoundedPool:
         return work(self._own.process, item)
 
 
+def child_command(function: str, *arguments: str) -> list[str]:
+    """Return the command that calls a function, named ``module:name``, with texts, in a Python process of its own."""
+    module, _, name = function.partition(":")
+    start = f"import sys; sys.path.append(sys.argv[1]); from {module} import {name}; {name}(*sys.argv[2:])"
+    # -P: no module may come from the working folder. The root of ours comes last, so that it hides nothing.
+    return [sys.executable, "-P", "-c", start, _ROOT, *arguments]
+
+
+def limit_memory(megabytes: int) -> None:
+    """Limit the memory that this process may write to, and let no crash leave an image of it on the disk."""
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (megabytes * _MEGABYTE, megabytes * _MEGABYTE))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 class _ProcessError(LimitError):
     """A process ran out of memory or crashed, which an earlier call may have brought about."""
 
@@ -213,7 +228,7 @@ def _serve(function: str, memory_mb: str) -> None:
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(0, 1)  # what libraries print is no answer
-    _limit_memory(int(memory_mb) * _MEGABYTE)
+    limit_memory(int(memory_mb))
     module, _, name = function.partition(":")
     call: Callable[[Any], Any] = getattr(import_module(module), name)
     while length := requests.read(_LENGTH):
@@ -234,12 +249,3 @@ def _answer(call: Callable[[Any], Any], argument: Any) -> bytes:
     except Exception as error:  # noqa: BLE001 - it is raised again in the parent
         content = {"error": f"{type(error).__name__}: {error}", "traceback": traceback.format_exc()}
         return json.dumps(["error", content]).encode()
-
-
-def _limit_memory(size: int) -> None:
-    """Limit the memory that this process may write to, and let no crash leave an image of it on the disk."""
-    if sys.platform == "linux":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -15,20 +15,18 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from groundset.bounded import child_command, limit_memory
 from groundset.rows import Row, plain_value
 from programs.errors import InputError
 from programs.foreign import MAX_ROW, opened, told_size
 
 # A row group is read page by page, and its pages have about a megabyte; Arrow itself takes 0.2 GB.
-_MEMORY = 1 << 30
+_MEMORY_MB = 1024
 # Rows may hold this many times the bytes of the file, and so many from any file. Text that was compressed well has ten
 # times its bytes, and passages that many rows repeat a hundred.
 _TIMES, _ALWAYS = 200, 256 << 20
 _ROW_COST = 1024  # bytes that even an empty row takes as a chunk or a question
 _ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; more at once are hardly quicker
-_ROOT = str(Path(__file__).parents[1])
-# -P: no module may come from the working folder. The root comes last, so that it hides nothing.
-_START = "import sys; sys.path.append(sys.argv[1]); from groundset.parquet import _write_rows; _write_rows()"
 
 
 def parquet_rows(file: Path) -> Iterator[Row]:
@@ -67,7 +65,7 @@ def parquet_columns(file: Path) -> set[str]:
 
 def _lines(file: Path) -> Generator[bytes]:
     """Yield what the process writes of a file: the names of its columns, then a line for each row."""
-    command = [sys.executable, "-P", "-c", _START, _ROOT]
+    command = child_command("groundset.parquet:_write_rows")
     with (
         opened(file) as stream,
         subprocess.Popen(command, stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
@@ -92,7 +90,7 @@ def _write_rows() -> None:
     """Write the rows of the parquet file on standard input as lines of JSON; the last is null, or why it failed."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)  # what libraries print is no row
-    _limit_memory()
+    limit_memory(_MEMORY_MB)
     import pyarrow
     from pyarrow import parquet
 
@@ -123,12 +121,3 @@ def _first_line(error: Exception) -> str:
 
 def _line(fields: Mapping[str, Any]) -> str:
     return json.dumps(fields, ensure_ascii=False, default=plain_value)
-
-
-def _limit_memory() -> None:
-    """Limit the memory that this process may write to, and let no crash leave an image of it on the disk."""
-    if sys.platform == "linux":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

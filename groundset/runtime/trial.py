@@ -7,15 +7,12 @@ in a child with limits on memory and time, together with one completion. What pa
 
 import contextlib
 import hashlib
-import json
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 
+from groundset.bounded import BoundedProcess, LimitError, Limits
 from groundset.data_files import data_path
 from groundset.files import write_text
 from groundset.models.cache import cache_home
@@ -29,10 +26,9 @@ from programs.errors import EngineError, InputError, WeightsError
 _TIMES_SIZE = 12
 _ROOM_BYTES = 2 << 30
 _PROCESSOR_BYTES = 64 << 20
-# Reading half a gigabyte and evaluating some tokens takes two seconds here; a slow disk reads 20 MB in one.
+# Of processor time: half a gigabyte is loaded and evaluates the words of a trial in three seconds.
 _PATIENCE_S = 60
-_SLOWEST_BYTES = 20_000_000
-_REFUSED = 3  # the child's exit status if the runtime said why it cannot load the files
+_BYTES_A_SECOND = 20_000_000
 _LONGEST = 500  # characters of what a child says
 
 
@@ -67,46 +63,21 @@ def _trial(path: Path, adapter: Path | None) -> str:
     """Return why a child could not load a model with an adapter and complete with them; nothing if it could."""
     files = [file.absolute() for file in (path, adapter) if file]
     size = sum(file.stat().st_size for file in files)
-    patience = _PATIENCE_S + size / _SLOWEST_BYTES
     memory = _ROOM_BYTES + _PROCESSOR_BYTES * (os.cpu_count() or 1) + _TIMES_SIZE * size
-    command = [sys.executable, "-m", __name__, json.dumps({"files": list(map(str, files)), "memory": memory})]
-    # The child finds these modules wherever this process found them, and its threads do not set memory aside.
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "MALLOC_ARENA_MAX": "2"}
+    # Weights are mapped and do not count, but some processors have them arranged anew.
+    memory = max(_ROOM_BYTES + size, min(memory, _machine_bytes() * 3 // 4))
+    child = BoundedProcess(f"{__name__}:{load.__name__}", Limits(memory >> 20, output_mb=1))
     try:
-        ended = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=patience,
-            check=False,
-            env=environment,
-        )
-    except subprocess.TimeoutExpired:
-        return f"it was not loaded within {patience:.0f} seconds"
-    if not ended.returncode:
-        return ""
-    if ended.returncode == _REFUSED:
-        return " ".join(ended.stdout.decode("utf-8", "replace").split())[:_LONGEST].rstrip(".")
-    if ended.returncode < 0:
-        with contextlib.suppress(ValueError):
-            return f"loading it ends the process ({signal.Signals(-ended.returncode).name})"
-    return f"loading it ends the process (status {ended.returncode})"
+        said: str = child([str(file) for file in files], _PATIENCE_S + size / _BYTES_A_SECOND)
+    except LimitError as error:
+        return f"loading it {error}"
+    finally:
+        child.end()
+    return " ".join(said.split())[:_LONGEST].rstrip(".")
 
 
-def _limit_memory(most: int) -> None:
-    """Take no more memory than this, or than three quarters of what the machine has; Windows has no such limit."""
-    with contextlib.suppress(ImportError):
-        import resource
-
-        has = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limits = [most, has * 3 // 4, *([hard] if hard != resource.RLIM_INFINITY else [])]
-        with contextlib.suppress(ValueError, OSError):  # macOS refuses limits of this kind
-            resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
-
-
-def _try(files: list[str]) -> None:
+def load(files: list[str]) -> str:
+    """Load a model with adapters and complete with them; return why that cannot be done, nothing if it can."""
     from dspy.lm15 import Config, LM15Error, Message, Request
 
     from groundset.runtime.embedded import EmbeddedEngine
@@ -125,15 +96,12 @@ def _try(files: list[str]) -> None:
     try:
         engine = EmbeddedEngine(path, adapters={str(place): file for place, file in enumerate(adapters)})
         engine.complete(request)
-    except (EngineError, LM15Error, MemoryError) as error:
+    except (EngineError, LM15Error) as error:
         told = str(error) or type(error).__name__
-        sys.stdout.write(told.removeprefix(f"{path.name}: the embedded runtime cannot load this model: "))
-        sys.stdout.flush()
-        os._exit(_REFUSED)
-    os._exit(0)  # what the runtime tears down is nobody's concern
+        return told.removeprefix(f"{path.name}: the embedded runtime cannot load this model: ")
+    return ""
 
 
-if __name__ == "__main__":
-    _asked = json.loads(sys.argv[1])
-    _limit_memory(_asked["memory"])
-    _try(_asked["files"])
+def _machine_bytes() -> int:
+    """Return the memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from programs.errors import (
         ChecksumError,
         CriticError,
+        DamagedModelError,
         DamagedRunError,
         DemoError,
         DocumentError,
@@ -52,6 +53,7 @@ __all__ = [
     "Chunks",
     "Compared",
     "CriticError",
+    "DamagedModelError",
     "DamagedRunError",
     "DemoError",
     "Document",

@@ -97,10 +97,10 @@ def _write_rows() -> None:
     number, told = 0, None
     try:
         with parquet.ParquetFile(sys.stdin.buffer, pre_buffer=False, buffer_size=1 << 20) as table:
-            print(json.dumps(table.schema_arrow.names), file=out)
+            out.write(json.dumps(table.schema_arrow.names) + "\n")
             for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, use_threads=False):
                 for fields in batch.to_pylist():
-                    print(_line(fields), file=out)
+                    out.write(_line(fields) + "\n")
                     number += 1
     except MemoryError:
         return  # what has no last line took too much
@@ -112,7 +112,8 @@ def _write_rows() -> None:
         told = f" is damaged ({_first_line(error)})"
     except (OverflowError, ValueError, RecursionError) as error:  # of a time after the year 9999
         told = f", after row {number}: {_first_line(error)}"
-    print(json.dumps(told), file=out, flush=True)
+    out.write(json.dumps(told) + "\n")
+    out.flush()
 
 
 def _first_line(error: Exception) -> str:

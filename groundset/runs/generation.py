@@ -84,9 +84,9 @@ def run_generation(
             check_same(store.told("identity"), identity, out)
             growth = grown(store, config, recipe, out)
             if growth is None and (ended := _ending(store)) is not None:
-                progress.finished(out, store.results.count(), store.told("asked"))
+                progress.finished(out, store.results.count(), store.meta("asked"))
                 return _end(store, ended)
-            asked = store.told("asked") if growth is None else growth[-1].size
+            asked = store.meta("asked") if growth is None else growth[-1].size
             progress.going_on(out, store.results.count(), asked, store.attempts.decided())
         models = RunModels(config, openers, stack, journal, tell=progress.note, verbose=verbose)
         users = Users(config.critic, models.embedder.sha256, *models.name, dimension=models.embedder.dimension)

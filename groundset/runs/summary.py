@@ -69,7 +69,7 @@ def shortage(store: RunStore) -> str:
 def _kept(store: RunStore) -> str:
     documents, chunks = store.corpus_size()
     return (
-        f"Kept {of_asked(store.results.count(), store.told('asked'))}{_evolutions(store)} "
+        f"Kept {of_asked(store.results.count(), store.meta('asked'))}{_evolutions(store)} "
         f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
     )
 

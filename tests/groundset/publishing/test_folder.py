@@ -91,7 +91,7 @@ def test_a_card_that_is_no_text_is_left_alone(dry):
 
 def test_a_card_without_end_is_left_alone(dry):
     (dry() / "README.md").write_bytes(b"x" * ((1 << 20) + 1))
-    with pytest.raises(InputError, match=r"README\.md there is longer than 1 MB; mend it there"):
+    with pytest.raises(InputError, match=r"README\.md there is longer than 1\.0 MB; shorten it there"):
         dry()
 
 

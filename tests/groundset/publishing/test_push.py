@@ -381,7 +381,8 @@ def test_a_hub_that_does_not_finish_is_given_up(hub, push, monkeypatch):
 def test_a_pause_of_a_day_is_not_made(hub, push, monkeypatch, hint):
     slept = []
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", slept.append)
-    answering(monkeypatch, "PUT /lfs/", b"HTTP/1.1 429 No\r\nContent-Length: 0\r\n%s\r\n\r\n" % hint, parts=0)
+    head = b"HTTP/1.1 429 No\r\nConnection: close\r\nContent-Length: 0\r\n%s\r\n\r\n" % hint
+    answering(monkeypatch, "PUT /lfs/", head, parts=0)
     with pytest.raises(HubError, match="was asked too much; wait a few minutes"):
         push()
     assert slept

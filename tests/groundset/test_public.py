@@ -14,7 +14,7 @@ HEAVY = ("dspy", "torch", "transformers", "mlflow", "pandas", "numpy", "pydantic
 
 def test_exported_members() -> None:
     expected = [
-        "ChecksumError", "Chunk", "Chunks", "Compared", "CriticError", "DamagedRunError", "DemoError",
+        "ChecksumError", "Chunk", "Chunks", "Compared", "CriticError", "DamagedModelError", "DamagedRunError", "DemoError",
         "Document",
         "DocumentError", "DownloadError", "EngineError",
         "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError",

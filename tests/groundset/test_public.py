@@ -14,9 +14,8 @@ HEAVY = ("dspy", "torch", "transformers", "mlflow", "pandas", "numpy", "pydantic
 
 def test_exported_members() -> None:
     expected = [
-        "ChecksumError", "Chunk", "Chunks", "Compared", "CriticError", "DamagedModelError", "DamagedRunError", "DemoError",
-        "Document",
-        "DocumentError", "DownloadError", "EngineError",
+        "ChecksumError", "Chunk", "Chunks", "Compared", "CriticError", "DamagedModelError", "DamagedRunError",
+        "DemoError", "Document", "DocumentError", "DownloadError", "EngineError",
         "GroundsetError", "HubError", "InputError", "LabelError", "LeakError", "ModelError", "OptimizerError",
         "PromiseError",
         "PromotionError", "Reject", "Run", "RunError", "RunMismatchError", "Sample", "StateError", "StrategyError",

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from programs.critics.linear import LinearHead
 from programs.evidence import grams, shape, words_of
-from programs.figures import SMALLEST_DEVIATION
+from programs.numbers import SMALLEST_DEVIATION
 
 _FOLDS = 5
 _EMBEDDING_C = 1.0  # inverse strength of the penalty; vectors have length one

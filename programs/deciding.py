@@ -8,7 +8,7 @@ from dspy.adapters.decision import record_evidence
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from programs.errors import CriticError
-from programs.figures import Share
+from programs.numbers import Share
 
 OVERALL = "fit"
 

@@ -6,11 +6,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 
-from programs.numbers import check_numbers
-
-MOST = 1 << 31  # of what is counted: no text, corpus or run comes near it, and every format can hold it
-Count = Annotated[int, Field(ge=0, lt=MOST)]
-Rank = Annotated[int, Field(ge=1, lt=MOST)]
+from programs.numbers import Count, Rank, check_numbers
 
 
 def _check_stored(facts: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:

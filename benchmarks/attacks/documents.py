@@ -125,10 +125,10 @@ def docx_with_entities_in_its_styles(target: Target, folder: Path) -> str:
     return _skipped(target, folder, "bomb.docx", _docx("<w:p/>", styles=styles))
 
 
-def docx_with_one_long_entity(target: Target, folder: Path) -> str:
-    """Repeat one entity so often that no rule about nesting sees it."""
-    declared = f'<!ENTITY e "{"A" * 100_000}">'
-    styles = f"<!DOCTYPE s [{declared}]><w:styles {_WORD}>{'<w:style>&e;</w:style>' * 40_000}</w:styles>"
+def docx_with_entities_of_elements(target: Target, folder: Path) -> str:
+    """Repeat an entity of small elements as often as a parser's limit on growth lets pass."""
+    declared = f'<!ENTITY e "{"<a/>" * 2_000}">'
+    styles = f"<!DOCTYPE s [{declared}]><!-- {'x' * 300_000} --><w:styles {_WORD}>{'&e;' * 3_500}</w:styles>"
     return _skipped(target, folder, "bomb.docx", _docx("<w:p/>", styles=styles))
 
 
@@ -190,7 +190,7 @@ ATTACKS: tuple[Callable[[Target, Path], str], ...] = (
     pdf_packed_by_run_lengths,
     pdf_page_that_draws_without_end,
     docx_with_entities_in_its_styles,
-    docx_with_one_long_entity,
+    docx_with_entities_of_elements,
     docx_with_a_false_size_in_its_directory,
     docx_of_a_million_paragraphs,
     html_tag_with_a_million_attributes,

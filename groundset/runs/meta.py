@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, StrictInt, TypeAdapter
 
 from groundset.runs.lineage import Lineage
-from programs.numbers import check_numbers
-from programs.types import MOST
+from programs.numbers import MOST, check_numbers
 
 _Text = InstanceOf[str]  # a path holds halves of characters for bytes that are no UTF-8, and Pydantic's own texts none
 _Whole = Annotated[StrictInt, Field(ge=0, lt=MOST)]

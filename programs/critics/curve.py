@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from programs.figures import Count, Share
+from programs.numbers import Count, Share
 
 _ROUNDING = 1e-9  # that a share may lie beyond its interval by
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from programs.critics.base import Critic, Inputs
 from programs.deciding import OVERALL
-from programs.figures import Share, Weight, logistic
+from programs.numbers import Share, Weight, logistic
 
 _SURE = 1e-4  # probabilities nearer to 0 or 1 count as this near
 

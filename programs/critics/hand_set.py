@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from programs.evidence import answer_features, chunk_features, question_features
-from programs.figures import logistic
 from programs.languages.table import Languages
+from programs.numbers import logistic
 from programs.text import numbers
 
 Similarity = Callable[[str, str], float]

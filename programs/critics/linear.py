@@ -8,7 +8,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, field_serializer, model_validator
 
 from programs.evidence import grams, shape
-from programs.figures import Deviation, Mean, Weight, logistic
+from programs.numbers import Deviation, Mean, Weight, logistic
 
 VECTOR = "embedding"
 

@@ -18,7 +18,7 @@ from programs.critics.ensemble import Blend
 from programs.critics.heads import CriticHeads
 from programs.critics.predictors import first_fault, predictor_fault
 from programs.errors import StateError
-from programs.figures import Share
+from programs.numbers import Share
 from programs.steps import STEPS
 
 HEAD = "head"

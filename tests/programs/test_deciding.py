@@ -8,7 +8,7 @@ import pytest
 
 from programs.deciding import Decision, decide
 from programs.errors import CriticError
-from programs.figures import logistic
+from programs.numbers import logistic
 from signatures import CompareQuestions
 
 

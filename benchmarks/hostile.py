@@ -39,7 +39,7 @@ def main() -> None:
         broken += bool(fault)
         print(
             f"| {name.replace('_', ' ')} | {'no' if fault else 'yes'} | {target.status} | {target.seconds:.1f} "
-            f"| {target.peak_mib:.0f} | {(fault or target.last_line)[:160].replace('|', '/')} |",
+            f"| {target.peak_mib:.0f} | {' '.join((fault or target.last_line).split())[:160].replace('|', '/')} |",
             flush=True,
         )
     print(f"\n{len(names) - broken} of {len(names)} attacks held.")

@@ -101,7 +101,7 @@ def page_in_the_temporary_folder(target: Target, folder: Path) -> str:
 
 def interrupt_at_the_start(target: Target, folder: Path) -> str:
     """Interrupt a command while its modules are loaded."""
-    return _interrupted(target.start("chunk", folder, "--out", folder / "out.jsonl"), target, after=0.6)
+    return _interrupted(target.start("chunk", folder, "--out", folder / "out.jsonl"), target, after=0.3)
 
 
 def two_interrupts_while_reading(target: Target, folder: Path) -> str:

@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 
 from attacks.target import Target
 
-_AREAS = sorted(module.name for module in iter_modules(__path__) if module.name != "target")
+_AREAS = sorted(module.name for module in iter_modules(__path__) if module.name not in ("server", "target"))
 
 ATTACKS: dict[str, Callable[[Target, Path], str]] = {
     attack.__name__: attack for area in _AREAS for attack in import_module(f"attacks.{area}").ATTACKS

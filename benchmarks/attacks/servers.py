@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import signal
 import socket
 import time
 import zlib
@@ -9,8 +10,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hostile_server import Honest, Say, serving, whole
-
+from attacks.server import Honest, Say, serving, whole
 from attacks.target import Outcome, Target
 
 _CAP_MIB = 1_000
@@ -66,15 +66,15 @@ def answer_in_gzip_twice(target: Target, folder: Path) -> str:
     return _refused(target, folder, lambda caller: caller.sendall(say))
 
 
+def _without_end(caller: socket.socket) -> None:
+    caller.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while True:
+        caller.sendall(b"100000\r\n" + _MIB + b"\r\n")
+
+
 def answer_without_end(target: Target, folder: Path) -> str:
     """Send chunk after chunk."""
-
-    def say(caller: socket.socket) -> None:
-        caller.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
-        while True:
-            caller.sendall(b"100000\r\n" + _MIB + b"\r\n")
-
-    return _refused(target, folder, say, "MiB")
+    return _refused(target, folder, _without_end, "MiB")
 
 
 def error_without_end(target: Target, folder: Path) -> str:
@@ -262,6 +262,17 @@ def unfinished_forms_at_the_review(target: Target, folder: Path) -> str:
     return ""
 
 
+def push_to_a_hub_without_end(target: Target, folder: Path) -> str:
+    """Answer the first request of a push by chunk after chunk."""
+    with serving() as server:
+        if fault := _generated(target, folder, _documents(folder), server.spec, counts=False).fault((0, 3)):
+            return fault
+    with serving(_without_end) as hub:
+        options = ("--repo", "you/demo", "--licence", "other")
+        env = {"HF_ENDPOINT": hub.url, "HF_TOKEN": "hf_invented"}
+        return target.run("push", folder / "run", *options, env=env, memory_mib=_CAP_MIB).fault(2, says="MiB")
+
+
 def tracked_runs_asked_for_from_elsewhere(target: Target, folder: Path) -> str:
     """Ask the pages of tracked runs by another name, from another page, and for files outside."""
     store = ("--tracking", str(folder / "store"))
@@ -291,7 +302,8 @@ def tracked_runs_asked_for_from_elsewhere(target: Target, folder: Path) -> str:
                 return f"{method} {path} {headers}: {answer.status}"
     finally:
         target.seconds = time.monotonic() - started
-        pages.end()
+        pages.process.send_signal(signal.SIGINT)  # it ends the server that it started
+        pages.process.wait(20)
     target.last_line = "all refused"
     return ""
 
@@ -318,5 +330,6 @@ ATTACKS = (
     tokens_below_zero,
     text_of_7_mb,
     unfinished_forms_at_the_review,
+    push_to_a_hub_without_end,
     tracked_runs_asked_for_from_elsewhere,
 )

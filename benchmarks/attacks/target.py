@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _TICK_S = 0.05
+_ENVIRONMENT = dict(os.environ)  # as it is before an attack imports groundset, which sets variables
 _MAIN = "from groundset.cli import main; main()"
 
 
@@ -141,7 +142,7 @@ class Target:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=cwd or Path(self._outputs.name),
-                env={**os.environ, "PYTHONPATH": str(self._checkout), **(env or {})},
+                env={**_ENVIRONMENT, "PYTHONPATH": str(self._checkout), **(env or {})},
                 start_new_session=True,
             )
         return Running(process, Path(name))

@@ -15,6 +15,8 @@ from typing import Any, Self, TypeVar
 
 import httpx
 
+from programs.errors import InputError
+
 T = TypeVar("T")
 
 ANSWER_SECONDS = 600.0  # what clients of hosted models wait; a model on a processor thinks for minutes
@@ -133,12 +135,21 @@ class BoundedTransport:
     """What carries the requests of DSPy's engine, and lists models: no answer is longer than the limits."""
 
     def __init__(self, seconds: float = ANSWER_SECONDS, most: int = ANSWER_BYTES) -> None:
-        """Open no connection yet."""
-        self._client = httpx.Client(
-            timeout=httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
-            headers={"Accept": "*/*", "Accept-Encoding": "identity"},
-            event_hooks={"response": [bounding(most, seconds)]},
-        )
+        """Open no connection yet.
+
+        Raises:
+            InputError: the environment names a proxy that needs a package more.
+        """
+        try:
+            self._client = httpx.Client(
+                timeout=httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
+                headers={"Accept": "*/*", "Accept-Encoding": "identity"},
+                event_hooks={"response": [bounding(most, seconds)]},
+            )
+        except ImportError as error:
+            raise InputError(
+                "the SOCKS proxy of ALL_PROXY needs one more package: pip install 'httpx[socks]'"
+            ) from error
 
     def stream(self, request: Any) -> ReceivedAnswer:
         """Send a request of the engine and return the whole answer.

@@ -12,6 +12,7 @@ import pytest
 from dspy.lm15 import TransportError
 
 from groundset.models.answers import BoundedTransport, LateAnswerError, UnusableAnswerError, within
+from programs.errors import InputError
 
 Say = Callable[[socket.socket], None]
 
@@ -145,3 +146,12 @@ def test_work_is_waited_for_so_long():
     with pytest.raises(LateAnswerError):
         within(0.1, lambda: over.wait(10))
     over.set()
+
+
+def test_a_proxy_that_needs_a_package_is_said_to(monkeypatch):
+    def fail(**options):
+        raise ImportError("Using SOCKS proxy, but the 'socksio' package is not installed.")
+
+    monkeypatch.setattr("groundset.models.answers.httpx.Client", fail)
+    with pytest.raises(InputError, match=r"ALL_PROXY needs one more package: pip install 'httpx\[socks\]'"):
+        BoundedTransport()

@@ -10,7 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -53,9 +53,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
             done.set_exception(error)
 
     threading.Thread(target=run, daemon=True, name="answer").start()
-    waiting = threading.Event()
-    done.add_done_callback(lambda _: waiting.set())
-    if not waiting.wait(max(0.0, seconds)):
+    if wait([done], max(0.0, seconds)).not_done:
         raise LateAnswerError(seconds)
     return done.result()
 

@@ -65,15 +65,7 @@ def asking_the_hub(repo: str) -> Iterator[Asking]:
             yield Asking(api, without_secrets(endpoint), host)
     except GroundsetError:
         raise
-    except (
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        OSError,
-        ValueError,
-        RuntimeError,
-        KeyError,
-        UnusableAnswerError,
-    ) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, UnusableAnswerError, *_OF_THE_CLIENT) as error:
         raise explained(error, repo, host, token) from error
 
 

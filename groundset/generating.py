@@ -43,6 +43,7 @@ def generate(
     size: int | None = None,
     recipe: str | None = None,
     lm: str | None = None,
+    mode: str | None = None,
     critic: str | None = None,
     compiled: str | Path | None = None,
     embedder: str | None = None,
@@ -78,7 +79,8 @@ def generate(
         recipe: the program that makes them: evolved (the default), single, multi or roundtrip.
         lm: the language model: a name of the catalogue (by default qwen2.5-coder-0.5b), a .gguf file,
             ``openai/<model>@<base url>`` or ``provider/model``.
-        critic: who decides what is good: head (fast, the default), lm, or ensemble.
+        mode: how the model is asked: guided, sentence or free; by default what was measured for it, free for any other.
+        critic: who decides what is good: head (fast), lm, verdict or ensemble; by default head, verdict in mode free.
         compiled: compiled states: shipped (the default), champion, none or a folder of your own.
         embedder: the embedding model; by default all-minilm-l6-v2.
         parser: what reads the syntax of English sentences, by default en-core-web-sm; none goes without.
@@ -113,6 +115,7 @@ def generate(
         "size": size,
         "recipe": recipe,
         "lm": lm,
+        "mode": mode,
         "critic": critic,
         "compiled": None if compiled is None else str(compiled),
         "embedder": embedder,

@@ -21,8 +21,9 @@ def read_chunk(chunk: Chunk, languages: Languages) -> Context:
     context = Context(chunk=chunk, passage=passage, topic=topic, language=code, parsed=parsed, foci=tuple(foci))
     grows = {
         name: tuple(
-            place for place, focus in enumerate(foci) if focus.easy and evolution.can_grow(focus, context, languages)
+            place for place, focus in enumerate(foci) if focus.easy and by_syntax.can_grow(focus, context, languages)
         )
         for name, evolution in EVOLUTIONS.items()
+        if (by_syntax := evolution.by_syntax) is not None
     }
     return context.model_copy(update={"grows": grows})

@@ -29,6 +29,7 @@ class Tools:
         states: compiled states of predictors, by step.
         adapters: the name of the trained weights that a step is written with, by step.
         selects: what chooses among the demos of a step for each of its inputs, by step.
+        mode: how the model is asked for questions, a name of :data:`programs.modes.MODES`.
     """
 
     critics: Mapping[str, Any]
@@ -39,6 +40,7 @@ class Tools:
     states: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     adapters: Mapping[str, str] = field(default_factory=dict)
     selects: Mapping[str, Select] = field(default_factory=dict)
+    mode: str = "guided"
 
     def with_models(self, models: Mapping[str, Any]) -> "Tools":
         """Return the same tools with these models by role."""

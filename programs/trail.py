@@ -15,6 +15,7 @@ class Trail:
         attempt: what is wanted.
         contexts: what the questions are asked about.
         language: ISO 639-1 code of the first context.
+        written: what questions were asked about, where nothing said so before the attempt.
     """
 
     def __init__(self, attempt: Attempt, observer: Observer) -> None:
@@ -23,6 +24,7 @@ class Trail:
         self.language = attempt.contexts[0].language
         self._observer = observer
         self._records: list[StepRecord] = []
+        self.written: tuple[Focus, ...] = ()
         self._rejects: list[Reject] = []
 
     def say(
@@ -73,6 +75,10 @@ class Trail:
             )
         )
 
+    def asked(self, focus: Focus) -> None:
+        """Keep what a question was asked about, where nothing said so before the attempt."""
+        self.written = (*self.written, focus)
+
     def of(self, *candidates: int) -> tuple[StepRecord, ...]:
         """Return the records of the contexts and of some candidates, in the order in which they came."""
         return tuple(r for r in self._records if r.step in _OF_ALL or r.candidate in candidates)
@@ -80,4 +86,4 @@ class Trail:
     def outcome(self, *drafts: Draft | None, asked: tuple[Focus, ...] = (), exhausted: bool = False) -> Outcome:
         """Return the attempt's outcome with all its rejects."""
         kept = tuple(draft for draft in drafts if draft is not None)
-        return Outcome(drafts=kept, rejects=tuple(self._rejects), asked=asked, exhausted=exhausted)
+        return Outcome(drafts=kept, rejects=tuple(self._rejects), asked=asked or self.written, exhausted=exhausted)

@@ -78,6 +78,9 @@ class Focus(_Frozen):
     ``resolved`` is the sentence with a name in place of its subject "it", "he" or "she". ``opening`` holds the words
     that its question begins with, as far as form and syntax give them; ``easy`` says whether they make a question
     that is likely to be good, ``defines`` whether it asks what something is.
+
+    Where a model asks freely, a focus without a sentence says only which ``kind`` of question is wanted. One with a
+    ``question`` is what was asked: its sentence holds the words of the passage that the answer rests on.
     """
 
     sentence: str
@@ -86,6 +89,8 @@ class Focus(_Frozen):
     opening: str = ""
     easy: bool = False
     defines: bool = False
+    kind: str = ""
+    question: str = ""
 
     @property
     def fact(self) -> str:
@@ -152,6 +157,7 @@ class Context(_Frozen):
         score: what the critic of chunks said, where that costs no call.
         split: the split of its document, if documents are split.
         names: names in it that few other chunks hold, for questions about several chunks.
+        before: what stands in the document just before it.
     """
 
     chunk: Chunk
@@ -164,6 +170,7 @@ class Context(_Frozen):
     score: StepRecord | None = None
     split: str | None = None
     names: tuple[str, ...] = ()
+    before: str = ""
 
 
 class Draft(_Frozen):

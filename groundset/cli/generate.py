@@ -44,8 +44,20 @@ def generate(
             show_default="qwen2.5-coder-0.5b",
         ),
     ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            help="How the model is asked: guided (syntax begins each question), sentence, or free (it reads the "
+            "passage and writes everything).",
+            show_default="what was measured for the model; free for any other",
+        ),
+    ] = None,
     critic: Annotated[
-        str | None, typer.Option(help="Who decides what is good: head (fast), lm, or ensemble.", show_default="head")
+        str | None,
+        typer.Option(
+            help="Who decides what is good: head (fast), lm, verdict or ensemble.",
+            show_default="head; verdict in mode free",
+        ),
     ] = None,
     compiled: Annotated[
         str | None,
@@ -130,6 +142,7 @@ def generate(
         "size": size,
         "recipe": recipe,
         "lm": lm,
+        "mode": mode,
         "critic": critic,
         "compiled": compiled,
         "embedder": embedder,

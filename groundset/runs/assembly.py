@@ -13,11 +13,13 @@ from groundset.runs.config import RunConfig
 from groundset.runs.decide import Decider
 from groundset.runs.growth import asked_so_far
 from groundset.runs.models import Openers, RunModels
+from groundset.runs.modes import ChosenMode
 from groundset.runs.preparation import Phases, embed_chunks, read_chunks, score_chunks
 from groundset.runs.run import Maker, RunEngine, Watcher
 from groundset.runs.schedule import Schedule, Stretch
 from groundset.runs.stop import Stop
 from groundset.runs.store import RunStore
+from groundset.runtime.parser import NONE, load_parser
 from programs.critics import MODEL_FREE, open_critics
 from programs.critics.remembering import RememberingEncoder
 from programs.recipes.base import Material, Recipe
@@ -31,7 +33,7 @@ class Shown(Watcher, Phases, Protocol):
 
 
 def prepare_engine(
-    config: RunConfig,
+    chosen: ChosenMode,
     recipe: Recipe,
     store: RunStore,
     models: RunModels,
@@ -47,12 +49,13 @@ def prepare_engine(
         RunStoppedError: somebody asked to stop; what was read is stored.
         GroundsetError: a model cannot be loaded, or the store cannot be written.
     """
+    config, mode = chosen.config, chosen.mode
 
     def check() -> None:
         clock.tick()
         stop.check()
 
-    read_chunks(store, models.parser, shown, check)
+    read_chunks(store, models.parser if mode.needs_syntax else load_parser(NONE), shown, check)
     embed_chunks(store, models.embedder.encode_corpus, shown, check)
     chunks, vectors = store.chunks(), store.vectors()
     if vectors.shape[1] != models.embedder.dimension:
@@ -63,9 +66,9 @@ def prepare_engine(
         models.embedder, {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
     )
     index = ChunkIndex(chunks, open_store(config.vector_store, ids, vectors), encoder.encode)
-    asks_model = config.critic not in MODEL_FREE
+    asks_model = config.deciding not in MODEL_FREE
     critics = (openers.critics or open_critics)(
-        config.critic,
+        config.deciding,
         languages=models.languages,
         embedder=encoder,
         language_model=models.language_model if asks_model else None,
@@ -80,24 +83,27 @@ def prepare_engine(
         states=compiled.predictors,
         adapters=compiled.adapters,
         selects=compiled.selects(encoder.encode),
+        mode=mode.name,
     )
     if not asks_model:
         score_chunks(store, Contexts(tools), shown, check)
     contexts = store.contexts()
     ordered = [contexts[chunk.chunk_id] for chunk in draw_order(chunks, config.seed)]
-    material = Material(ordered, index.near, models.languages)
+    material = Material(ordered, index.near, models.languages, mode)
     stretches = _stretches(store, recipe, config, material)
     _, agenda, shares = stretches[-1]
     size = sum(shares.values())
     store.set_meta("asked", size)
+    store.set_meta("shares", dict(shares))
     store.set_meta("agenda", dict(agenda.counts))
     model = models.language_model
     tools = replace(tools.with_models({GENERATOR: model.lm}), critics={**critics, **compiled.taught(model.lm)})
     program = recipe.program(tools, config.options)
+    limits = {} if mode.writes_freely else config.options.limits(size)
     engine = RunEngine(
         store,
-        Schedule(stretches, config.seed),
-        Decider(shares, config.options.limits(size), encoder.encode),
+        Schedule(stretches, config.seed, mix_rounds=mode.mix_rounds),
+        Decider(shares, limits, encoder.encode, mix_rounds=mode.mix_rounds),
         Maker(program, model.lm, model.adapter),
         shown,
         stop,

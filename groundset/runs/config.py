@@ -36,7 +36,8 @@ class RunConfig(BaseModel):
     """Everything that a run is asked for.
 
     ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. Without
-    ``size`` and ``min_length`` the recipe says how many samples there are to be, and how short chunks may be.
+    ``size`` and ``min_length`` the recipe says how many samples there are to be, and how short chunks may be. Without
+    ``mode`` and ``critic`` the model says how it is asked and who decides (see :mod:`groundset.runs.modes`).
     ``options`` are all options of the recipe. ``lm_file`` is the file that named the model, None if the caller did.
     """
 
@@ -48,7 +49,8 @@ class RunConfig(BaseModel):
     recipe: str = "evolved"
     lm: str = Field(default="qwen2.5-coder-0.5b", min_length=1)
     lm_file: Path | None = Field(default=None, exclude=True)
-    critic: str = "head"
+    mode: str | None = Field(default=None, min_length=1)
+    critic: str | None = None
     compiled: str = Field(default="shipped", min_length=1)
     embedder: str = Field(default="all-minilm-l6-v2", min_length=1)
     parser: str = Field(default="en-core-web-sm", min_length=1)
@@ -81,6 +83,11 @@ class RunConfig(BaseModel):
     def row(self) -> Recipe:
         """Return the recipe."""
         return RECIPES[self.recipe]
+
+    @property
+    def deciding(self) -> str:
+        """Return the name of the critic; that of modes that do not write freely where nobody chose one."""
+        return self.critic or "head"
 
     def told(self) -> dict[str, Any]:
         """Return all options by name as JSON values, those of the recipe among them: what ``--config`` reads again."""

@@ -25,19 +25,24 @@ class Decider:
 
     The drafts of an outcome are looked at in their order, and the first that nothing is wrong with is taken. Two steps
     refuse here: ``duplicate``, and ``mix`` for a good question of an evolution or a kind of which there are enough.
-    Once every chunk has been drawn, a mix that has simple questions gives way to the size: evolutions and kinds may be
-    more than these documents and this model can give. What was good before that is put off until then, and no reject.
+    Once every chunk has been drawn some times, a mix that has simple questions gives way to the size: evolutions and
+    kinds may be more than these documents and this model can give. What was good before that is put off until then,
+    and no reject.
     """
 
-    def __init__(self, shares: Mapping[str, int], limits: Mapping[str, int], encode: Encode) -> None:
+    def __init__(
+        self, shares: Mapping[str, int], limits: Mapping[str, int], encode: Encode, *, mix_rounds: int = 1
+    ) -> None:
         """Start with nothing accepted.
 
         Args:
             shares: how many samples of each evolution are wanted.
             limits: the most questions of a kind, for kinds that have a limit.
             encode: texts to vectors, to find duplicates.
+            mix_rounds: rounds in which a mix that has simple questions is kept to.
         """
         self._shares, self._limits = shares, limits
+        self._mix_rounds = mix_rounds
         self._gives_way = shares.get("simple", 0) > 0
         self._duplicates = Duplicates(encode)
         self.accepted: Counter[str] = Counter()
@@ -80,7 +85,7 @@ class Decider:
         """Return the step that refuses a draft, why, and whether it may be wanted later."""
         kind = str(draft.metadata.get("kind"))
         enough = self.accepted[draft.evolution] >= self._shares.get(draft.evolution, 0)
-        if enough and (attempt.round == 0 or not self._gives_way):
+        if enough and (attempt.round < self._mix_rounds or not self._gives_way):
             return "mix", f"there are enough {draft.evolution} questions", self._gives_way
         most = self._limits.get(kind)
         if most is not None and self._kinds[kind] >= most and (attempt.round < KEPT_ROUNDS or not most):

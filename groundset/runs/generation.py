@@ -16,6 +16,7 @@ from groundset.runs.growth import asked_now, grow, grown, growth_record
 from groundset.runs.identity import Identity, ModelName, check_same, identity_digest, identity_of, with_models
 from groundset.runs.lineage import Lineage
 from groundset.runs.models import Openers, RunModels
+from groundset.runs.modes import ChosenMode, choose_mode
 from groundset.runs.progress import Progress, Usage
 from groundset.runs.record import RunFiles, step_counts, write_files, write_record
 from groundset.runs.run import Ending
@@ -67,6 +68,8 @@ def run_generation(
         GroundsetError: the run cannot go on; what was done is stored and the same call goes on from there.
     """
     started = time.monotonic() if started is None else started
+    chosen = choose_mode(config)
+    config = chosen.config
     progress = progress or Progress(quiet=True)
     openers = openers or Openers()
     recipe = recipe or config.row
@@ -89,13 +92,13 @@ def run_generation(
             asked = store.meta("asked") if growth is None else growth[-1].size
             progress.going_on(out, store.results.count(), asked, store.attempts.decided())
         models = RunModels(config, openers, stack, journal, tell=progress.note, verbose=verbose)
-        users = Users(config.critic, models.embedder.sha256, *models.name, dimension=models.embedder.dimension)
+        users = Users(config.deciding, models.embedder.sha256, *models.name, dimension=models.embedder.dimension)
         compiled = load_compiled(config.compiled, users, tracking)
         models.take(compiled.files)
         identity = {**models.named(identity), "compiled": compiled.digest}
         if store is None:
             corpus = _read_corpus(config, models.embedder, progress, verbose)
-            store = stack.enter_context(_create_store(config, recipe, out, corpus, compiled, identity))
+            store = stack.enter_context(_create_store(chosen, recipe, out, corpus, compiled, identity))
         else:
             check_same(store.told("identity"), identity, out)
             if growth is not None:
@@ -106,7 +109,7 @@ def run_generation(
         write_record(store, "running")
         with stopping_on_signals(stop, progress.note, again):
             try:
-                engine = prepare_engine(config, recipe, store, models, compiled, openers, progress, stop, clock)
+                engine = prepare_engine(chosen, recipe, store, models, compiled, openers, progress, stop, clock)
                 progress.start(
                     asked=store.meta("asked"),
                     accepted=store.results.count(),
@@ -138,8 +141,8 @@ def _check_names(config: RunConfig) -> None:
     from groundset.retrieval.stores import check_store
     from programs.critics.opening import CRITICS
 
-    if config.critic not in CRITICS:
-        raise InputError(f"--critic {config.critic}: no such critic; choose one of {', '.join(CRITICS)}")
+    if config.deciding not in CRITICS:
+        raise InputError(f"--critic {config.deciding}: no such critic; choose one of {', '.join(CRITICS)}")
     check_store(config.vector_store)
 
 
@@ -192,9 +195,14 @@ def _ending(store: RunStore) -> Ending | None:
 
 
 def _create_store(
-    config: RunConfig, recipe: Recipe, out: Path, corpus: Corpus, compiled: Compiled, identity: Identity
+    chosen: ChosenMode,
+    recipe: Recipe,
+    out: Path,
+    corpus: Corpus,
+    compiled: Compiled,
+    identity: Identity,
 ) -> RunStore:
-    asked = asked_now(config, recipe)
+    config, asked = chosen.config, asked_now(chosen.config, recipe)
     return RunStore.create(
         out,
         documents=corpus.documents,
@@ -202,12 +210,13 @@ def _create_store(
         meta={
             "identity": identity,
             "digest": identity_digest(identity),
-            "configuration": config.anchored().told(),
+            "configuration": chosen.given.anchored().told(),
+            "mode": {"name": chosen.mode.name, "why": chosen.why},
             "asked": asked.size,
             "growth": growth_record([asked]),
             "models": {
                 **{name: identity[name] for name in ("lm", "embedder", "parser")},
-                "critic": {"name": config.critic, "compiled": compiled.fitted},
+                "critic": {"name": config.deciding, "compiled": compiled.fitted},
             },
             "compiled": compiled.record(),
             "corpus": corpus.counts.model_dump(mode="json"),

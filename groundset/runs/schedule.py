@@ -55,17 +55,19 @@ def attempt_seed(seed: int, key: str, round_: int) -> int:
 class Schedule:
     """Plans attempts one after the other, as far ahead as the decisions so far allow."""
 
-    def __init__(self, stretches: Sequence[Stretch], seed: int, *, window: int = WINDOW) -> None:
+    def __init__(self, stretches: Sequence[Stretch], seed: int, *, window: int = WINDOW, mix_rounds: int = 1) -> None:
         """Start at the first key of the first agenda.
 
         Args:
             stretches: what is asked for, in order; the first one begins with the first attempt.
             seed: of the run.
             window: how far attempts may run ahead of decisions.
+            mix_rounds: rounds in which only what the mix still lacks is planned.
         """
         (_, self._agenda, self._shares), *self._later = stretches
         self._seed = seed
         self._window = window
+        self._mix_rounds = mix_rounds
         self._start = self._gone = 0
         self._planned = 0
         self._tried: Counter[str] = Counter()
@@ -137,8 +139,8 @@ class Schedule:
             self._known += 1
 
     def _wanted(self, offers: Mapping[str, tuple[Context, ...]], round_: int) -> Mapping[str, tuple[Context, ...]]:
-        """Return the offers of which samples are still wanted; from the second round on a mix gives way to the size."""
-        if round_ and self._shares.get("simple", 0):
+        """Return the offers of which samples are still wanted; after some rounds a mix gives way to the size."""
+        if round_ >= self._mix_rounds and self._shares.get("simple", 0):
             return offers
         return {kind: each for kind, each in offers.items() if self._accepted[kind] < self._shares.get(kind, 0)}
 

@@ -2,13 +2,14 @@
 
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin
 
 import dspy
 from dspy.lm15 import Config, Message, Request
 from dspy.signatures import Signature
+from pydantic import BaseModel
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028\u2029\ufeff\ufffd]")
 _BULLET = re.compile(r"^\s*(?:[-*•–]|\(?\d{1,2}[.)])\s+")
@@ -32,7 +33,8 @@ _CONFIG_KEYS = frozenset(
 class PlainTextAdapter(dspy.Adapter):
     """Render a signature as a short system text, few-shot turns and one raw completion.
 
-    One output field is the whole completion; several are labelled lines. The static text (instructions and
+    One output field is the whole completion; several are labelled lines, and a list of records is blocks of labelled
+    lines. The static text (instructions and
     demos) comes first, so that a server re-uses its evaluation. Parsing is total: every completion gives a
     value of the field's type, an empty one where nothing usable was written, and the steps refuse those.
     Token limits and stop sequences are settings of the predictor: ``dspy.Predict(X, max_tokens=40, stop=["\\n"])``.
@@ -59,6 +61,8 @@ class PlainTextAdapter(dspy.Adapter):
 
         def shown(value: Any) -> str:
             if isinstance(value, (list, tuple)):
+                if any(isinstance(item, (BaseModel, Mapping)) for item in value):
+                    return "\n\n".join(self._block(dict(item)) for item in value)
                 return "; ".join(map(str, value))
             if isinstance(value, bool):
                 return "yes" if value else "no"
@@ -71,6 +75,9 @@ class PlainTextAdapter(dspy.Adapter):
             f"{self.format_field_label(name, signature.output_fields[name])}: {shown(values.get(name, ''))}"
             for name in names
         )
+
+    def _block(self, record: Mapping[str, Any]) -> str:
+        return "\n".join(f"{self.format_field_label(name, None)}: {value}" for name, value in record.items())
 
     def format(
         self, signature: type[Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
@@ -142,6 +149,8 @@ class PlainTextAdapter(dspy.Adapter):
         """Return a value for every output field, whatever was written."""
         text = _CONTROL.sub(" ", completion.replace("\r\n", "\n")).strip()
         names = list(signature.output_fields)
+        if len(names) == 1 and (record := _record_of(signature.output_fields[names[0]].annotation)):
+            return {names[0]: self._records(record, text)}
         pieces = {names[0]: self._without_label(names[0], text)} if len(names) == 1 else self._labelled(names, text)
         return {name: _coerce(pieces.get(name, ""), signature.output_fields[name].annotation) for name in names}
 
@@ -149,10 +158,22 @@ class PlainTextAdapter(dspy.Adapter):
         label = self.format_field_label(name, None)
         return re.sub(rf"^\W*{re.escape(label)}\s*:\s*", "", text, count=1, flags=re.IGNORECASE)
 
+    def _records(self, record: type[BaseModel], text: str) -> list[BaseModel]:
+        """Return the records that a completion holds: another one begins where a label comes again."""
+        labels = {self.format_field_label(name, None).casefold(): name for name in record.model_fields}
+        found = list(_label_pattern(labels).finditer(text))
+        ends = [match.start() for match in found[1:]] + [len(text)]
+        records: list[dict[str, str]] = []
+        for match, end in zip(found, ends, strict=False):
+            name = labels[match.group(1).casefold()]
+            if not records or name in records[-1]:
+                records.append({})
+            records[-1][name] = _unquoted(text[match.end() : end])
+        return [record(**fields) for fields in records]
+
     def _labelled(self, names: list[str], text: str) -> dict[str, str]:
         labels = {self.format_field_label(name, None).casefold(): name for name in names}
-        pattern = re.compile(r"^\W*(" + "|".join(map(re.escape, labels)) + r")\s*:[ \t]*", re.IGNORECASE | re.MULTILINE)
-        found = list(pattern.finditer(text))
+        found = list(_label_pattern(labels).finditer(text))
         pieces: dict[str, str] = {}
         if not found or found[0].start() > 0:
             # A model that goes straight to its first answer leaves the first label out.
@@ -162,6 +183,23 @@ class PlainTextAdapter(dspy.Adapter):
         for match, end in zip(found, ends, strict=False):
             pieces.setdefault(labels[match.group(1).casefold()], text[match.end() : end].strip())
         return pieces
+
+
+def _label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
+    """Return what finds labels at the beginnings of lines; models put numbers and marks before them."""
+    return re.compile(
+        r"^\W*(?:\d+\W+)?(" + "|".join(map(re.escape, labels)) + r")[ \t]*\d*\**[ \t]*:\**[ \t]*",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def _record_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the model of a list of records, None for any other type."""
+    if get_origin(annotation) is list:
+        (item,) = get_args(annotation)
+        if isinstance(item, type) and issubclass(item, BaseModel):
+            return item
+    return None
 
 
 def _seeded(request: Request, count: int) -> list[Request]:

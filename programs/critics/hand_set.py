@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from programs.evidence import answer_features, chunk_features, question_features
+from programs.evidence import agreement, answer_features, chunk_features, question_features
 from programs.languages.table import Languages
 from programs.numbers import logistic
 from programs.text import numbers
@@ -119,9 +119,19 @@ def _grounding(inputs: Mapping[str, str], similarity: Similarity, languages: Lan
     }
 
 
+def _agree(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:
+    first, second = inputs["first"], inputs["second"]
+    language = languages.of(f"{first} {second}")
+    if numbers(language.in_digits(first)) != numbers(language.in_digits(second)):
+        return {"agree": 0.1}
+    shared = agreement(" ".join(language.content_words(first)), " ".join(language.content_words(second)))
+    return {"agree": logistic(-4.5 + 4 * similarity(first, second) + 4 * shared)}
+
+
 HAND_SET: dict[str, Callable[[Mapping[str, str], Similarity, Languages], dict[str, float]]] = {
     "chunk": _chunk,
     "judge": _judge,
     "same": _same,
     "grounding": _grounding,
+    "agree": _agree,
 }

@@ -2,9 +2,39 @@
 
 from collections.abc import Mapping
 
+from programs.evolutions import (
+    broaden,
+    code,
+    compare,
+    concretise,
+    conditional,
+    constrain,
+    deepen,
+    formula,
+    hypothetical,
+    multi_context,
+    reasoning,
+    simple,
+    simplify,
+    table,
+)
 from programs.evolutions.base import Evolution
-from programs.evolutions.conditional import Conditional
-from programs.evolutions.reasoning import Reasoning
-from programs.evolutions.simple import Simple
 
-EVOLUTIONS: Mapping[str, type[Evolution]] = {each.name: each for each in (Simple, Reasoning, Conditional)}
+_MODULES = (
+    simple,
+    reasoning,
+    conditional,
+    multi_context,
+    constrain,
+    deepen,
+    concretise,
+    compare,
+    hypothetical,
+    broaden,
+    simplify,
+    table,
+    code,
+    formula,
+)
+
+EVOLUTIONS: Mapping[str, Evolution] = {module.EVOLUTION.name: module.EVOLUTION for module in _MODULES}

@@ -1,11 +1,9 @@
 """Evolution ``conditional``: the seed question under a condition that its sentence states."""
 
-from typing import ClassVar
-
 import dspy
 
 from programs.conditions import condition_in
-from programs.evolutions.base import EVOLVED
+from programs.evolutions.base import EVOLVED, Evolution, Evolved
 from programs.languages.base import Condition
 from programs.languages.table import Languages
 from programs.stages.judge_and_mend import Judged
@@ -14,38 +12,47 @@ from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus
 
+NAME = "conditional"
+
 
 class Conditional(dspy.Module):
     """Put the question under a condition."""
-
-    name: ClassVar[str] = "conditional"
 
     def __init__(self, tools: Tools) -> None:
         """Take what joins a condition and a question."""
         super().__init__()
         self.tools = tools
-        self.conditional = tools.predictor(self.name)
+        self.conditional = tools.predictor(NAME)
 
     @staticmethod
     def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
         """Say whether the sentence of the focus states a condition."""
         return _condition(focus, context, focus.opening, languages) is not None
 
-    def evolve(self, trail: Trail, seed: Judged) -> str | None:
+    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
         """Return the seed question under a condition that its sentence states."""
         context = trail.contexts[0]
         condition = _condition(seed.focus, context, seed.question, self.tools.languages)
         if condition is None:
-            trail.refuse(self.name, "the sentence states no condition", question=seed.question)
+            trail.refuse(NAME, "the sentence states no condition", question=seed.question)
             return None
         question = condition.composed
         if not question:
             asked = {"topic": context.topic, "question": seed.question, "condition": condition.text}
-            written = self.tools.write(self.name, self.conditional, context.language, **asked)
+            written = self.tools.write(NAME, self.conditional, context.language, **asked)
             question = tidy_question(written.conditional_question)
-        trail.say(self.name, EVOLVED, {"condition": condition.text, "question": question})
-        return question
+        trail.say(NAME, EVOLVED, {"condition": condition.text, "question": question})
+        return Evolved(question, seed.focus)
 
 
 def _condition(focus: Focus, context: Context, question: str, languages: Languages) -> Condition | None:
     return condition_in(focus, question, languages[context.language], languages.syntax_in(context.language))
+
+
+EVOLUTION = Evolution(
+    NAME,
+    "Puts the question under a condition that the passage states.",
+    change="Put the question under a condition, an exception, a time or a circumstance that the passage states and "
+    "that decides the answer. Without that condition the answer would be another one, or none.",
+    by_syntax=Conditional,
+)

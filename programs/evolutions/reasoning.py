@@ -1,10 +1,8 @@
 """Evolution ``reasoning``: a name gives way to what another sentence says of it, so the answer needs one fact more."""
 
-from typing import ClassVar
-
 import dspy
 
-from programs.evolutions.base import EVOLVED
+from programs.evolutions.base import EVOLVED, Evolution, Evolved
 from programs.focus import likely_question
 from programs.languages.base import Link
 from programs.languages.table import Languages
@@ -13,47 +11,57 @@ from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus
 
+NAME = "reasoning"
+
 
 class Reasoning(dspy.Module):
     """Describe what the question names."""
-
-    name: ClassVar[str] = "reasoning"
 
     def __init__(self, tools: Tools) -> None:
         """Take what finds the kind of a named thing."""
         super().__init__()
         self.tools = tools
-        self.reasoning = tools.predictor(self.name)
+        self.reasoning = tools.predictor(NAME)
 
     @staticmethod
     def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
         """Say whether the passage describes a name of the likely question."""
         return _link(focus, context, likely_question(focus), languages) is not None
 
-    def evolve(self, trail: Trail, seed: Judged) -> str | None:
+    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
         """Return the seed question with a name replaced by what another sentence says of it."""
         context = trail.contexts[0]
         linked = _link(seed.focus, context, seed.question, self.tools.languages)
         if linked is None:
             reason = "nothing in the passage describes what the question names"
-            trail.refuse(self.name, reason, question=seed.question)
+            trail.refuse(NAME, reason, question=seed.question)
             return None
         kind, known = linked.kind, True
         if not kind:
             asked = {"topic": context.topic, "fact": linked.sentence, "name": linked.name}
-            kind = self.tools.write(self.name, self.reasoning, context.language, **asked).kind
+            kind = self.tools.write(NAME, self.reasoning, context.language, **asked).kind
             # A kind that the text does not speak of is a guess, and small models guess badly.
             language = self.tools.languages[context.language]
             spoken = set(language.content_words(f"{context.topic} {context.passage}"))
             known = bool(set(language.content_words(kind)) & spoken)
         syntax = self.tools.languages.syntax_in(context.language)
         question = syntax.describe(seed.question, linked, kind) if known and syntax else None
-        trail.say(self.name, EVOLVED, {**linked._asdict(), "kind": kind, "question": question})
+        trail.say(NAME, EVOLVED, {**linked._asdict(), "kind": kind, "question": question})
         if question is None:
-            trail.refuse(self.name, f"{kind!r} is no kind of {linked.name!r}", question=seed.question)
-        return question
+            trail.refuse(NAME, f"{kind!r} is no kind of {linked.name!r}", question=seed.question)
+            return None
+        return Evolved(question, seed.focus)
 
 
 def _link(focus: Focus, context: Context, question: str, languages: Languages) -> Link | None:
     syntax = languages.syntax_in(context.language)
     return syntax.link(context.passage, context.topic, focus, question) if syntax else None
+
+
+EVOLUTION = Evolution(
+    NAME,
+    "Needs two statements of the passage.",
+    change="Make the answer need two statements of the passage that stand apart: say what is meant by what one of them "
+    "tells of it and ask what the other tells, or ask for what follows from both.",
+    by_syntax=Reasoning,
+)

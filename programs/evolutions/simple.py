@@ -1,9 +1,8 @@
 """Evolution ``simple``: the seed question as it is."""
 
-from typing import ClassVar
-
 import dspy
 
+from programs.evolutions.base import Evolution, Evolved
 from programs.languages.table import Languages
 from programs.stages.judge_and_mend import Judged
 from programs.tools import Tools
@@ -14,8 +13,6 @@ from programs.types import Context, Focus
 class Simple(dspy.Module):
     """Leave the seed question as it is."""
 
-    name: ClassVar[str] = "simple"
-
     def __init__(self, tools: Tools) -> None:
         """Need nothing."""
         super().__init__()
@@ -25,6 +22,9 @@ class Simple(dspy.Module):
         """Say yes."""
         return True
 
-    def evolve(self, trail: Trail, seed: Judged) -> str | None:
+    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
         """Return the seed question."""
-        return seed.question
+        return Evolved(seed.question, seed.focus)
+
+
+EVOLUTION = Evolution("simple", "Leaves the question as it is.", by_syntax=Simple)

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from programs.languages.table import Languages
+from programs.modes import MODES, Mode
 from programs.tools import Tools
 from programs.types import Context, Focus, Hit, Program
 
@@ -25,6 +26,15 @@ class Options(BaseModel):
         """Return what two runs are compared by: whatever may not change on the way of one."""
         return self.model_dump(mode="json", exclude=set(self.growing))
 
+    def in_mode(self, mode: Mode) -> Self:
+        """Return the options as they hold in an asking mode, with its defaults where nobody said otherwise.
+
+        Raises:
+            ValueError: the mode cannot do what is asked; the message names the option.
+        """
+        del mode
+        return self
+
     def limits(self, size: int) -> Mapping[str, int]:
         """Return the most samples of each kind of question in a set of a size; nothing for kinds without a limit."""
         del size
@@ -39,11 +49,13 @@ class Material:
         contexts: every chunk of the run with what was read off it, in the order in which chunks are drawn.
         near: the chunks nearest to a chunk by id, itself left out, at most so many, the nearest first.
         languages: what is known of the languages of chunks.
+        mode: how the model is asked for questions.
     """
 
     contexts: Sequence[Context]
     near: Callable[[str, int], Sequence[Hit]]
     languages: Languages
+    mode: Mode = MODES["guided"]
 
 
 class Past(NamedTuple):

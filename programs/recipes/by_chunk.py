@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
+from programs.modes import Mode
 from programs.recipes.base import Options, Past
 from programs.recipes.kinds import KEPT_ROUNDS, Kinds, Mixing, limits
 from programs.types import Context, Focus
@@ -31,10 +32,28 @@ class ByChunkOptions(Options):
         "passages were asked twice.",
         json_schema_extra={"metavar": "KIND=WEIGHT,..."},
     )
+    answers: Literal["short", "open"] = Field(
+        default="short",
+        description="short: a few words; open: one to three whole sentences, each of them checked, where the mode "
+        "writes freely.",
+    )
     candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
     max_rank: int = Field(
         default=5, ge=0, description="A question must find its chunk at this rank or better, 0 only records it."
     )
+
+    def in_mode(self, mode: Mode) -> Self:
+        """Return the options; kinds, open answers and what is hard depend on the mode."""
+        if unknown := [kind for kind in self.kinds if kind not in mode.kinds]:
+            raise ValueError(f"--kinds: mode {mode.name} has no kind {unknown[0]}; it has {', '.join(mode.kinds)}")
+        if self.answers == "open" and not mode.writes_freely:
+            raise ValueError(f"--answers open: mode {mode.name} answers with words of a sentence; take --mode free")
+        if self.ask == "all" and mode.writes_freely:
+            raise ValueError(f"--ask all: mode {mode.name} asks about everything anyway; leave --ask out")
+        weights = {**mode.kinds, **self.kinds}
+        if not sum(weights.values()):
+            raise ValueError("--kinds: one weight must be above 0")
+        return self
 
     def limits(self, size: int) -> Mapping[str, int]:
         """Return the most questions of each kind in a set of a size."""

@@ -5,33 +5,39 @@ contexts → seed (question → judge ⇄ mend → round trip → answer) → ev
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import dspy
 from pydantic import BeforeValidator, Field, field_validator
 
 from programs.evolutions import EVOLUTIONS
+from programs.modes import MODES, Mode
+from programs.modes.base import Asking
 from programs.recipes.base import Agenda, Material, Recipe
 from programs.recipes.by_chunk import ByChunk, ByChunkOptions
+from programs.recipes.by_passage import ByPassage
 from programs.recipes.kinds import Mixing
 from programs.recipes.mix import parse_mix, quotas
+from programs.stages.combine import Combine
 from programs.stages.contexts import Contexts
 from programs.stages.evolve import Evolve
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import JudgeAndMend
+from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.seed import Seed
 from programs.tools import Tools
 from programs.trail import Trail
-from programs.types import Attempt, Focus, Observer, Outcome
+from programs.types import Attempt, Draft, Focus, Observer, Outcome
+
+MULTI = "multi_context"
 
 
 class EvolvedOptions(ByChunkOptions):
     """The options of ``evolved``."""
 
     mix: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
-        default={"simple": 1},
-        description="How many of each evolution (simple, reasoning, conditional), by weight. Readers sign few of the "
-        "last two.",
+        default={},
+        description=f"How many of each evolution, by weight: {', '.join(EVOLUTIONS)}. Which of them there are and "
+        "what is made where nobody says depends on --mode.",
         json_schema_extra={"metavar": "EVOLUTION=WEIGHT,..."},
     )
 
@@ -40,13 +46,19 @@ class EvolvedOptions(ByChunkOptions):
     def _check_mix(cls, value: dict[str, float]) -> dict[str, float]:
         if unknown := [name for name in value if name not in EVOLUTIONS]:
             raise ValueError(f"no evolution is called {unknown[0]!r}; there are {', '.join(EVOLUTIONS)}")
-        if any(not 0 <= weight < float("inf") for weight in value.values()) or not sum(value.values()):
+        if any(not 0 <= weight < float("inf") for weight in value.values()) or (value and not sum(value.values())):
             raise ValueError("weights must be 0 or more, and one of them above 0")
         return value
 
+    def in_mode(self, mode: Mode) -> Self:
+        """Return the options with the mix of the mode where none was given."""
+        if missing := [name for name, weight in self.mix.items() if weight and name not in mode.evolutions]:
+            raise ValueError(f"--mix: mode {mode.name} has no {missing[0]}; it has {', '.join(mode.evolutions)}")
+        return super().in_mode(mode).model_copy(update={"mix": self.mix or dict(mode.mix)})
+
     def compared(self) -> dict[str, Any]:
         """Return what two runs are compared by: of the weights only how they stand to each other."""
-        total = sum(self.mix.values())
+        total = sum(self.mix.values()) or 1
         shares = {name: round(self.mix[name] / total, 6) for name in EVOLUTIONS if self.mix.get(name)}
         return {**super().compared(), "mix": shares}
 
@@ -63,42 +75,83 @@ class Evolved(dspy.Module):
         """Compose the stages."""
         super().__init__()
         self.tools = tools
+        self.mode = MODES[tools.mode]
+        asking = Asking(options.candidates, options.answers)
         self.contexts = Contexts(tools)
         self.judging = JudgeAndMend(tools)
-        self.finish = Finish(tools, self.judging, options.max_rank)
-        self.seed = Seed(tools, self.judging, self.finish, options.candidates)
-        self.evolutions: dict[str, Any] = {name: evolution(tools) for name, evolution in EVOLUTIONS.items()}
-        self.evolve = Evolve(tools, self.judging, self.finish)
+        self.finish = Finish(tools, self.judging, self.mode.answering(tools), options.max_rank)
+        self.seed = Seed(self.mode.asker(tools, self.judging, asking), self.finish)
+        wanted = {**options.in_mode(self.mode).mix, "simple": 1}
+        self.evolutions: dict[str, Any] = {
+            name: self.mode.evolving(tools, EVOLUTIONS[name], asking)
+            for name in self.mode.evolutions
+            if wanted.get(name) and EVOLUTIONS[name].chunks == 1
+        }
+        self.evolve = Evolve(tools, self.judging, self.finish, limited=self.mode.writes_freely)
+        if MULTI in self.mode.evolutions:
+            self.combine = Combine(
+                tools, self.judging, self.finish, candidates=options.candidates, answers=options.answers
+            )
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every stage on one attempt."""
-        evolution = self.evolutions[attempt.wanted]
         trail = Trail(attempt, observer)
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
+        if EVOLUTIONS[attempt.wanted].chunks > 1:
+            return trail.outcome(self.combine(trail))
         context, exhausted = attempt.contexts[0], False
         foci = context.foci
         if not foci:
 
             def grows(focus: Focus) -> bool:
-                return bool(evolution.can_grow(focus, context, self.tools.languages))
+                by_syntax = EVOLUTIONS[attempt.wanted].by_syntax
+                return by_syntax is None or by_syntax.can_grow(focus, context, self.tools.languages)
 
             foci, exhausted = self.seed.ask.look_for_foci(trail, grows)
+        if self.mode.writes_freely:
+            return trail.outcome(*self._freely(trail, foci))
         found = self.seed(trail, foci) if foci else None
         if found is None or attempt.wanted == "simple":
             return trail.outcome(found and found[1], asked=foci, exhausted=exhausted)
         seed, fallback = found
         # What was found may be another answer than the one that was meant; the evolution must keep it.
         seed = seed._replace(focus=seed.focus.model_copy(update={"answer": fallback.answer}))
-        return trail.outcome(self.evolve(trail, seed, evolution), fallback, asked=foci, exhausted=exhausted)
+        return trail.outcome(self._evolved(trail, seed, attempt.wanted), fallback, asked=foci, exhausted=exhausted)
+
+    def _freely(self, trail: Trail, foci: tuple[Focus, ...]) -> tuple[Draft | None, ...]:
+        """Return the draft of what is wanted; what fails is tried once as another evolution, then as it was asked.
+
+        A seed is answered only where nothing was made of it: what was made is answered itself.
+        """
+        wanted = trail.attempt.wanted
+        if wanted == "simple":
+            found = self.seed(trail, foci)
+            return (found and found[1],)
+        seed = next(iter(self.seed.ask.good(trail, foci)), None)
+        if seed is None:
+            return ()
+        others = [name for name in self.evolutions if name not in ("simple", wanted)]
+        carried = [name for name in others if EVOLUTIONS[name].found_in(trail.contexts[0])]
+        for name in (wanted, *carried[:1]):
+            if (draft := self._evolved(trail, seed, name)) is not None:
+                return (draft,)
+        return (self.finish(trail, seed, "simple"),)
+
+    def _evolved(self, trail: Trail, seed: Judged, name: str) -> Draft | None:
+        draft: Draft | None = self.evolve(trail, seed, EVOLUTIONS[name], self.evolutions[name])
+        return draft
 
 
 def _shares(size: int, options: EvolvedOptions) -> Mapping[str, int]:
-    return quotas(size, {name: options.mix.get(name, 0) for name in EVOLUTIONS})
+    mix = options.mix or {"simple": 1}
+    return quotas(size, {name: mix.get(name, 0) for name in EVOLUTIONS})
 
 
 def _agenda(material: Material, options: EvolvedOptions, size: int) -> Agenda:
     kinds = [name for name, share in _shares(size, options).items() if share]
+    if material.mode.writes_freely:
+        return ByPassage(material, kinds, weights=options.kinds, candidates=options.candidates)
     return ByChunk(
         material.contexts,
         kinds,

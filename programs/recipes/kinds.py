@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from programs.evidence import KINDS, kind_of
 from programs.languages.table import Languages
+from programs.modes import MODES
 from programs.recipes.mix import parse_mix
 from programs.types import Context, Focus
 
@@ -80,11 +81,12 @@ class Mixing:
 
 
 def _check(value: dict[str, float]) -> dict[str, float]:
-    if unknown := [name for name in value if name not in KINDS]:
-        raise ValueError(f"no kind of question is called {unknown[0]!r}; there are {', '.join(KINDS)}")
+    known = list(dict.fromkeys(kind for mode in MODES.values() for kind in mode.kinds))
+    if unknown := [name for name in value if name not in known]:
+        raise ValueError(f"no kind of question is called {unknown[0]!r}; there are {', '.join(known)}")
     if any(not 0 <= weight < math.inf for weight in value.values()):
         raise ValueError("weights must be 0 or more")
-    if not sum(weights_of(value).values()):
+    if value and not sum(value.values()) and set(value) >= set(KINDS):
         raise ValueError("one weight must be above 0")
     return value
 

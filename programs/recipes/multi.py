@@ -7,13 +7,16 @@ contexts → compose, several times → split what asks two things → judge ⇄
 
 from collections.abc import Iterator, Mapping
 from itertools import count
+from typing import Literal, Self
 
 import dspy
 from pydantic import Field, model_validator
 
 from programs.facts import Together, facts_together
+from programs.modes import MODES, Mode
 from programs.recipes.base import Agenda, Material, Options, Recipe
 from programs.recipes.near import NearChunks
+from programs.stages.combine import Combine
 from programs.stages.compose import Compose
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
@@ -50,10 +53,22 @@ class MultiOptions(Options):
         default=5, ge=0, description="A question must find all its chunks at this rank or better, 0 only records it."
     )
 
+    answers: Literal["short", "open"] = Field(
+        default="short",
+        description="short: a few words; open: one to three whole sentences, each of them checked, where the mode "
+        "writes freely.",
+    )
+
     @model_validator(mode="after")
     def _in_order(self) -> "MultiOptions":
         if self.max_chunks < self.min_chunks:
             raise ValueError(f"max-chunks ({self.max_chunks}) is less than min-chunks ({self.min_chunks})")
+        return self
+
+    def in_mode(self, mode: Mode) -> Self:
+        """Return the options; open answers depend on the mode."""
+        if self.answers == "open" and not mode.writes_freely:
+            raise ValueError(f"--answers open: mode {mode.name} answers with words of a sentence; take --mode free")
         return self
 
 
@@ -67,16 +82,27 @@ class Multi(dspy.Module):
         self.options = options
         self.contexts = Contexts(tools)
         self.compose = Compose(tools)
+        self.mode = MODES[tools.mode]
         self.judging = JudgeAndMend(tools)
         self.split = Split(tools, self.judging)
         self.need = Need(tools, self.judging)
-        self.finish = Finish(tools, self.judging, options.max_rank)
+        self.finish = Finish(tools, self.judging, self.mode.answering(tools), options.max_rank)
+        self.combine = Combine(
+            tools,
+            self.judging,
+            self.finish,
+            candidates=options.draws,
+            answers=options.answers,
+            fewest=options.min_chunks,
+        )
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every stage on one attempt."""
         trail = Trail(attempt, observer)
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
+        if self.mode.writes_freely:
+            return trail.outcome(self.combine(trail), exhausted=True)
         found = facts_together(attempt.contexts, self.tools.languages)
         drawn: dict[tuple[int, str], list[Judged]] = {}
         spare = count(self.options.draws)
@@ -121,6 +147,8 @@ def _shares(size: int, options: MultiOptions) -> Mapping[str, int]:
 
 def _agenda(material: Material, options: MultiOptions, size: int) -> Agenda:
     def go_together(contexts: tuple[Context, ...]) -> bool:
+        if material.mode.writes_freely:
+            return len({context.language for context in contexts}) == 1
         return bool(facts_together(contexts, material.languages))
 
     return NearChunks(

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 import dspy
 from pydantic import Field
 
+from programs.modes import MODES
+from programs.modes.base import Asking
 from programs.recipes.base import Agenda, Material, Options, Past, Recipe
-from programs.stages.ask import Ask
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.round_trip import RoundTrip
 from programs.tools import Tools
@@ -37,7 +38,8 @@ class RoundTripQuestions(dspy.Module):
         """Compose the stages."""
         super().__init__()
         judging = JudgeAndMend(tools)
-        self.ask = Ask(tools, judging, options.candidates)
+        self.ask = MODES[tools.mode].asker(tools, judging, Asking(options.candidates))
+        self.candidates = options.candidates
         self.round_trip = RoundTrip(tools, judging, max_rank=0)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
@@ -49,7 +51,7 @@ class RoundTripQuestions(dspy.Module):
             foci, exhausted = self.ask.look_for_foci(trail, lambda focus: True)
         # Every chunk is to have a question: what the critic refuses twice is better than none, so what was asked
         # before is asked again where nothing else is found.
-        foci = foci or attempt.asked[: self.ask.candidates]
+        foci = foci or attempt.asked[: self.candidates]
         last = exhausted or attempt.round == _ROUNDS - 1
         best = next(
             (each for each in self.ask(trail, foci) if _is_question(each) and (last or each.decision.good)), None
@@ -57,7 +59,7 @@ class RoundTripQuestions(dspy.Module):
         if best is None:
             if foci:
                 trail.refuse("judge", "none of the questions is good")
-            return trail.outcome(asked=foci, exhausted=exhausted)
+            return trail.outcome(asked=trail.written or foci, exhausted=exhausted)
         found = self.round_trip(trail, best)
         draft = Draft(
             question=best.question,
@@ -70,7 +72,7 @@ class RoundTripQuestions(dspy.Module):
             trail=trail.of(best.number),
             metadata={"focus": best.focus.sentence, "source_rank": best.retrieval.rank},
         )
-        return trail.outcome(draft, asked=foci, exhausted=exhausted)
+        return trail.outcome(draft, asked=trail.written or foci, exhausted=exhausted)
 
 
 def _is_question(judged: Judged) -> bool:
@@ -104,7 +106,10 @@ def _shares(size: int, options: RoundTripOptions) -> Mapping[str, int]:
 
 
 def _agenda(material: Material, options: RoundTripOptions, size: int) -> Agenda:
-    return EachOnce(material.contexts, options.candidates, options.longer_than)
+    contexts = material.contexts
+    if material.mode.writes_freely:  # the program says what to ask for
+        contexts = [context.model_copy(update={"foci": ()}) for context in contexts]
+    return EachOnce(contexts, options.candidates, options.longer_than)
 
 
 RECIPE = Recipe(

@@ -4,13 +4,17 @@ contexts → seed (question → judge ⇄ mend → round trip → answer) → dr
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import dspy
 from pydantic import BeforeValidator, Field, field_validator
 
+from programs.modes import MODES
+from programs.modes.base import Asking
 from programs.recipes.base import Agenda, Material, Recipe
 from programs.recipes.by_chunk import ByChunk, ByChunkOptions
+from programs.recipes.by_passage import ByPassage
 from programs.recipes.kinds import Mixing
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.contexts import Contexts
@@ -47,9 +51,11 @@ class Single(dspy.Module):
     def __init__(self, tools: Tools, options: SingleOptions) -> None:
         """Compose the stages."""
         super().__init__()
+        mode = MODES[tools.mode]
         self.contexts = Contexts(tools)
         judging = JudgeAndMend(tools)
-        self.seed = Seed(tools, judging, Finish(tools, judging, options.max_rank), options.candidates)
+        finish = Finish(tools, judging, mode.answering(tools), options.max_rank)
+        self.seed = Seed(mode.asker(tools, judging, Asking(options.candidates, options.answers)), finish)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every stage on one attempt."""
@@ -61,7 +67,7 @@ class Single(dspy.Module):
             foci, exhausted = self.seed.ask.look_for_foci(trail, lambda focus: True)
         found = self.seed(trail, foci) if foci else None
         draft = found and found[1].model_copy(update={"split": attempt.contexts[0].split})
-        return trail.outcome(draft, asked=foci, exhausted=exhausted)
+        return trail.outcome(draft, asked=trail.written or foci, exhausted=exhausted)
 
 
 def _shares(size: int, options: SingleOptions) -> Mapping[str, int]:
@@ -73,6 +79,9 @@ def _agenda(material: Material, options: SingleOptions, size: int) -> Agenda:
     if options.splits:
         splits = split_documents([context.chunk.doc_id for context in contexts], options.splits)
         contexts = [context.model_copy(update={"split": splits[context.chunk.doc_id]}) for context in contexts]
+    if material.mode.writes_freely:
+        given = replace(material, contexts=contexts)
+        return ByPassage(given, (SIMPLE,), weights=options.kinds, candidates=options.candidates, once=True)
     return ByChunk(
         contexts,
         (SIMPLE,),

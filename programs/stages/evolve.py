@@ -3,7 +3,7 @@
 import dspy
 
 from programs.evidence import lost_words
-from programs.evolutions.base import EVOLVED, Evolution
+from programs.evolutions.base import EVOLVED, Evolution, Evolving
 from programs.stages.finish import Finish
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.steps.compress import SHORT_WORDS
@@ -13,42 +13,45 @@ from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Draft
 
+_TOLERATED = 5  # words over the limit: names are long
+
 
 class Evolve(dspy.Module):
     """Take a seed question through an evolution and every check that follows."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, finish: Finish) -> None:
-        """Compose the checks."""
+    def __init__(self, tools: Tools, judging: JudgeAndMend, finish: Finish, *, limited: bool) -> None:
+        """Compose the checks; ``limited`` says whether a question must keep to the words that its row allows."""
         super().__init__()
         self.tools = tools
         self.judging = judging
         self.finish = finish
+        self.limited = limited
         self.compress = tools.predictor("compress")
         self.same = tools.predictor("same")
 
-    def forward(self, trail: Trail, seed: Judged, evolution: Evolution) -> Draft | None:
-        """Return the draft of the evolved question, None if a check fails."""
-        question = evolution.evolve(trail, seed)
-        if question is None:
+    def forward(self, trail: Trail, seed: Judged, row: Evolution, evolving: Evolving) -> Draft | None:
+        """Return the draft of a question evolved as a row says, None if a check fails; ``evolving`` makes it."""
+        evolved = evolving.evolve(trail, seed)
+        if evolved is None:
             return None
-        judged = self.judging(trail, EVOLVED, seed.focus, question)
+        judged: Judged = self.judging(trail, EVOLVED, evolved.focus, evolved.question)
         if not judged.decision.good:
             judged = self.judging.mend(trail, judged)
         if not judged.decision.good:
             self.judging.refuse(trail, judged)
             return None
-        judged = self._shorten(trail, judged)
-        if not self._changed(trail, seed, judged):
+        judged = self._shorten(trail, judged, row)
+        if self._is_too_long(trail, judged, row) or not (row.keeps_meaning or self._changed(trail, seed, judged)):
             return None
-        draft: Draft | None = self.finish(trail, judged, trail.attempt.wanted)
+        draft: Draft | None = self.finish(trail, judged, row.name)
         if draft is None:
             return None
         metadata = {**draft.metadata, "seed_question": seed.question}
         return draft.model_copy(update={"trail": trail.of(seed.number, EVOLVED), "metadata": metadata})
 
-    def _shorten(self, trail: Trail, judged: Judged) -> Judged:
+    def _shorten(self, trail: Trail, judged: Judged, row: Evolution) -> Judged:
         """Return the shorter question if the critic lets it pass, else the longer one."""
-        if len(tokens(judged.question)) <= SHORT_WORDS:
+        if len(tokens(judged.question)) <= (row.most_words if self.limited else SHORT_WORDS):
             return judged
         written = self.tools.write("compress", self.compress, trail.language, question=judged.question)
         shorter = tidy_question(written.short_question)
@@ -59,6 +62,13 @@ class Evolve(dspy.Module):
             return judged  # it asks something else: what told the thing that is meant from others is gone
         again = self.judging(trail, judged.number, judged.focus, shorter)
         return again if again.decision.good else judged
+
+    def _is_too_long(self, trail: Trail, judged: Judged, row: Evolution) -> bool:
+        words = len(tokens(judged.question))
+        if not self.limited or words <= row.most_words + _TOLERATED:
+            return False
+        trail.refuse(row.name, f"{words} words, at most {row.most_words} are wanted", question=judged.question)
+        return True
 
     def _changed(self, trail: Trail, seed: Judged, judged: Judged) -> bool:
         decision = self.tools.decide("same", self.same, first=seed.question, second=judged.question)

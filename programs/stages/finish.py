@@ -1,9 +1,10 @@
 """Stage ``finish``: round trip and answer, and the draft of a question that passed both."""
 
+from typing import Any
+
 import dspy
 
 from programs.evidence import kind_of
-from programs.stages.answer import Answer
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.round_trip import RoundTrip
 from programs.tools import Tools
@@ -14,11 +15,13 @@ from programs.types import Draft
 class Finish(dspy.Module):
     """Take a good question through the checks that are left."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, max_rank: int) -> None:
-        """Compose the checks; see :class:`RoundTrip` for ``max_rank``."""
+    def __init__(self, tools: Tools, judging: JudgeAndMend, answering: Any, max_rank: int) -> None:
+        """Compose the checks; ``answering`` is the stage that finds and checks answers, for ``max_rank`` see
+        :class:`RoundTrip`.
+        """
         super().__init__()
         self.round_trip = RoundTrip(tools, judging, max_rank)
-        self.answer = Answer(tools)
+        self.answer = answering
         self.tools = tools
 
     def forward(self, trail: Trail, judged: Judged, evolution: str) -> Draft | None:
@@ -41,7 +44,8 @@ class Finish(dspy.Module):
             trail=trail.of(judged.number),
             metadata={
                 "focus": judged.focus.sentence,
-                "kind": kind_of(judged.question, judged.focus, self.tools.languages[trail.language]),
+                "kind": judged.focus.kind
+                or kind_of(judged.question, judged.focus, self.tools.languages[trail.language]),
                 "source_rank": judged.retrieval.rank,
             },
         )

@@ -1,12 +1,18 @@
-"""Stage ``ask``: questions about different facts of a chunk, judged, the best first."""
+"""Mode ``guided``: syntax chooses a fact, its answer and how the question begins; the model writes the rest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import dspy
 
+from programs.evidence import KINDS
+from programs.evolutions import EVOLUTIONS
+from programs.evolutions.base import BySyntax, Evolution
 from programs.focus import foci_of, open_foci
+from programs.modes.base import Asking, Mode
+from programs.stages.answer import Answer
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.pair import Pair
+from programs.stages.sound import Sound
 from programs.steps.question import seed_question
 from programs.tools import Tools
 from programs.trail import NOTHING_TO_ASK, Trail
@@ -16,15 +22,19 @@ from programs.types import Focus
 class Ask(dspy.Module):
     """Ask a question about each focus; look for foci where none was chosen ahead."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, candidates: int) -> None:
-        """Take at most ``candidates`` of the foci that are looked for."""
+    def __init__(self, tools: Tools, judging: JudgeAndMend, asking: Asking, *, pairs: bool | None = None) -> None:
+        """Take at most as many of the foci that are looked for as there are to be candidates.
+
+        ``pairs`` says whether these are sentences that ``pair`` asks about; by default where that was compiled.
+        """
         super().__init__()
         self.tools = tools
-        self.candidates = candidates
-        self.pairs = "pair" in tools.states
+        self.candidates = asking.candidates
+        self.pairs = "pair" in tools.states if pairs is None else pairs
         self.keyphrases = tools.predictor("keyphrases")
         self.question = tools.predictor("question")
         self.pair = Pair(tools)
+        self.sound = Sound(tools)
         self.judging = judging
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:
@@ -48,6 +58,19 @@ class Ask(dspy.Module):
                 each.number,
             ),
         )
+
+    def good(self, trail: Trail, foci: tuple[Focus, ...]) -> Iterable[Judged]:
+        """Yield the good questions about foci, the best first, and refuse the others."""
+        judged = self(trail, foci)
+        for each in judged:
+            self.judging.refuse(trail, each)
+        for each in judged:
+            if each.decision.good and self._sound(trail, each, foci[each.number]):
+                yield each
+
+    def _sound(self, trail: Trail, judged: Judged, asked: Focus) -> bool:
+        """Weigh a question; one about an open focus was weighed when it was drawn."""
+        return not asked.answer or self.sound(trail, judged.number, judged.focus, judged.question, judged.decision)
 
     def _about(self, trail: Trail, number: int, focus: Focus) -> Judged:
         """Ask for the answer of a focus."""
@@ -92,3 +115,26 @@ class Ask(dspy.Module):
         trail.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
         before = {(focus.sentence, focus.answer) for focus in trail.attempt.asked}
         return [focus for focus in found if (focus.sentence, focus.answer) not in before]
+
+
+def by_syntax(tools: Tools, evolution: Evolution, asking: Asking) -> BySyntax:
+    """Return what evolves a question by the syntax of its sentence."""
+    del asking
+    if evolution.by_syntax is None:
+        raise ValueError(f"syntax gives no words for {evolution.name}")
+    return evolution.by_syntax(tools)
+
+
+MODE = Mode(
+    name="guided",
+    about="Syntax chooses a fact and how the question begins; the model writes the rest.",
+    steps=("question", "keyphrases", "pair"),
+    asker=Ask,
+    answering=Answer,
+    evolving=by_syntax,
+    kinds=dict.fromkeys(KINDS, 1.0),
+    evolutions=tuple(name for name, evolution in EVOLUTIONS.items() if evolution.by_syntax),
+    mix={"simple": 1},
+    critic="head",
+    needs_syntax=True,
+)

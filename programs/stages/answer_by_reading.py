@@ -1,0 +1,50 @@
+"""Stage ``answer`` where a model asks freely: its answer stands if a reader of the passage comes to the same one."""
+
+import dspy
+
+from programs.stages.judge_and_mend import Judged
+from programs.stages.reading import Reading
+from programs.tools import Tools
+from programs.trail import Trail
+
+
+class AnswerByReading(dspy.Module):
+    """Check the answer that came with a question."""
+
+    def __init__(self, tools: Tools) -> None:
+        """Take what reads and the critic of answers."""
+        super().__init__()
+        self.tools = tools
+        self.reading = Reading(tools)
+        self.grounding = tools.predictor("grounding")
+
+    def forward(self, trail: Trail, judged: Judged) -> tuple[str, float] | None:
+        """Return the answer with the probability that the passage supports all of it; None if a check fails."""
+        meant = judged.focus.answer
+        found = self.reading.read(trail, judged.question, judged.contexts, meant)
+        reason = None
+        if found is None:
+            reason = f"not found in the passage: {meant!r} was expected"
+        elif not self.reading.agrees(trail, judged.number, judged.question, meant, found):
+            reason = f"another answer than expected: {found!r}, not {meant!r}"
+        trail.say("answer", judged.number, {"answer": found, "meant": meant}, good=reason is None, reason=reason)
+        if reason:
+            trail.refuse("answer", reason, question=judged.question)
+            return None
+        supported = self._supported(trail, judged, meant)
+        return None if supported is None else (meant, supported)
+
+    def _supported(self, trail: Trail, judged: Judged, answer: str) -> float | None:
+        """Return the least probability that the passage supports a sentence of an answer; None if one is refused."""
+        least = 1.0
+        for sentence in self.tools.languages[trail.language].sentences(answer) or [answer]:
+            asked = {"passage": judged.passage, "question": judged.question, "answer": sentence}
+            decision = self.tools.decide("grounding", self.grounding, **asked)
+            least = min(least, decision.probability)
+            told = {"answer": sentence}
+            trail.say("grounding", judged.number, told, probability=decision.probability, good=decision.good)
+            if not decision.good:
+                reason = f"answer not supported: {sentence!r}"
+                trail.refuse("grounding", reason, probability=decision.probability, question=judged.question)
+                return None
+        return least

@@ -1,0 +1,24 @@
+"""Step ``combine``: questions that only several passages together answer."""
+
+import dspy
+
+from signatures.ask import WrittenQuestion
+
+
+class CombinePassages(dspy.Signature):
+    """Write questions that need all of the passages: each passage gives something that the others do not say, and
+    without it the answer cannot be found.
+
+    Such a question describes a thing by what one passage says of it and asks what another one tells (bridge), compares
+    what the passages say of like things (comparison), or asks for something that only follows from all of them
+    (general). It asks one thing in the words of somebody who has not seen the passages, names its subject in full and
+    does not give its answer away. The answer is right, complete and stated in the passages. The evidence is copied
+    word for word, a piece of each passage, separated by " | ". Write nothing where the passages have too little to do
+    with each other.
+    """
+
+    passages: str = dspy.InputField(desc="the passages, each under its number with title and headings")
+    asked_already: list[str] = dspy.InputField(desc="questions not to repeat", default=[])
+    answers: str = dspy.InputField(desc="how long answers are")
+    kinds: list[str] = dspy.InputField(desc="the ways in which passages are combined")
+    questions: list[WrittenQuestion] = dspy.OutputField(desc="one for each way, in the language of the passages")

@@ -1,0 +1,22 @@
+"""Step ``evolve``: a question changed in one way, with its answer and the words that it rests on."""
+
+import dspy
+
+
+class EvolveQuestion(dspy.Signature):
+    """Change the question as the change says. The passage alone must answer the new question.
+
+    The new question asks one thing, reads as a person would ask it, names its subject in full and does not speak of
+    the passage. Its answer is right, complete and stated in the passage. The evidence is copied from the passage word
+    for word. Write "none" as the question if the passage does not allow the change.
+    """
+
+    topic: str = dspy.InputField(desc="title and headings above the passage")
+    passage: str = dspy.InputField(desc="the passage that the question is about")
+    question: str = dspy.InputField(desc="the question to change")
+    answer: str = dspy.InputField(desc="its answer")
+    change: str = dspy.InputField(desc="how to change the question")
+    answers: str = dspy.InputField(desc="how long the answer is")
+    new_question: str = dspy.OutputField(desc="the changed question, in the language of the passage")
+    new_answer: str = dspy.OutputField(desc="its answer")
+    evidence: str = dspy.OutputField(desc="the words of the passage that the answer rests on")

@@ -81,27 +81,30 @@ class Multi(dspy.Module):
         self.tools = tools
         self.options = options
         self.contexts = Contexts(tools)
-        self.compose = Compose(tools)
-        self.mode = MODES[tools.mode]
+        mode = MODES[tools.mode]
         self.judging = JudgeAndMend(tools)
+        self.finish = Finish(tools, self.judging, mode.answering(tools), options.max_rank)
+        self.combine: Combine | None = None
+        if mode.writes_freely:
+            self.combine = Combine(
+                tools,
+                self.judging,
+                self.finish,
+                candidates=options.draws,
+                answers=options.answers,
+                fewest=options.min_chunks,
+            )
+            return
+        self.compose = Compose(tools)
         self.split = Split(tools, self.judging)
         self.need = Need(tools, self.judging)
-        self.finish = Finish(tools, self.judging, self.mode.answering(tools), options.max_rank)
-        self.combine = Combine(
-            tools,
-            self.judging,
-            self.finish,
-            candidates=options.draws,
-            answers=options.answers,
-            fewest=options.min_chunks,
-        )
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every stage on one attempt."""
         trail = Trail(attempt, observer)
         if not self.contexts(trail):
             return trail.outcome(exhausted=True)
-        if self.mode.writes_freely:
+        if self.combine is not None:
             return trail.outcome(self.combine(trail), exhausted=True)
         found = facts_together(attempt.contexts, self.tools.languages)
         drawn: dict[tuple[int, str], list[Judged]] = {}

@@ -30,7 +30,7 @@ class Combine(dspy.Module):
         Args:
             tools: what writes.
             judging: judges the questions.
-            finish: the checks that are left.
+            finish: the checks that are left; it answers by reading.
             candidates: questions asked for.
             answers: how long answers are, a key of ``LENGTHS``.
             fewest: chunks that a question must need.
@@ -43,7 +43,7 @@ class Combine(dspy.Module):
         self.length = LENGTHS[answers]
         self.fewest = fewest
         self.combine = tools.predictor(_STEP)
-        self.need = NeedByReading(tools, judging, fewest)
+        self.need = NeedByReading(judging, finish.answer.reading, fewest)
 
     def forward(self, trail: Trail) -> Draft | None:
         """Return the draft of the first good question, None if there is none."""

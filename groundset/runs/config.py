@@ -29,6 +29,7 @@ from programs.foreign import MAX_ROW, small_text
 from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
 
+DEFAULT_LM = "qwen2.5-coder-0.5b"
 _NAMES_OR_PATHS = ("lm", "compiled", "embedder", "vector_store")
 
 
@@ -47,7 +48,7 @@ class RunConfig(BaseModel):
     chunks: Path | None = None
     size: int | None = Field(default=None, ge=1)
     recipe: str = "evolved"
-    lm: str = Field(default="qwen2.5-coder-0.5b", min_length=1)
+    lm: str = Field(default=DEFAULT_LM, min_length=1)
     lm_file: Path | None = Field(default=None, exclude=True)
     mode: str | None = Field(default=None, min_length=1)
     critic: str | None = None

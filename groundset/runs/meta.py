@@ -59,6 +59,11 @@ class _Configuration(_Told):
     max_rank: _Whole | None = None
 
 
+class _Mode(_Told):
+    name: str
+    why: str
+
+
 class _Asked(_Told):
     first: _Whole
     size: _Whole | None
@@ -90,7 +95,9 @@ _VALUES: dict[str, TypeAdapter[Any]] = {
     "growth": TypeAdapter(list[_Asked]),
     "identity": TypeAdapter(_Identity),
     "lineage": TypeAdapter(Lineage),
+    "mode": TypeAdapter(_Mode | None),
     "models": TypeAdapter(_Models),
+    "shares": TypeAdapter(dict[str, _Whole]),
     "skipped": TypeAdapter(list[_Skipped]),
     "tracked": TypeAdapter(_Tracked),
 }

@@ -22,6 +22,7 @@ WATCHING = (
     "groundset.runs.config",  # how options are read: they are compared by their values
     "groundset.runs.identity", "groundset.runs.program",
     "groundset.runs.progress", "groundset.runs.record", "groundset.runs.summary",  # what is said of a run
+    "groundset.runs.wording",
     "groundset.runs.pieces", "groundset.runs.reviews",  # what readers are shown of it, and say
     "groundset.runs.lineage",  # what it was made from
     "groundset.tracking",

@@ -15,6 +15,7 @@ from groundset.files import json_text, write_rows, write_text
 from groundset.runs.meta import check_meta
 from groundset.runs.schedule import WINDOW
 from groundset.runs.store import RunStore
+from groundset.runs.wording import mode_record
 from programs.errors import DamagedRunError, InputError, RunError
 from programs.types import Chunk, Reject, Sample
 
@@ -113,6 +114,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "evolutions": evolutions,
         "attempts": store.attempts.decided(),
         "growth": store.meta("growth"),
+        "mode": mode_record(store),
         "kinds": store.results.kind_counts(),
         "alternatives": store.results.alternative_counts(),
         "counts": step_counts(store),

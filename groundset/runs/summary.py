@@ -6,11 +6,14 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Any
 
+from groundset.runs.config import DEFAULT_LM
 from groundset.runs.lineage import Lineage
 from groundset.runs.progress import counted, duration, of_asked
 from groundset.runs.promise import is_of_runs, promise_of
 from groundset.runs.record import RunFiles
 from groundset.runs.store import RunStore
+from groundset.runs.wording import tell_mode
+from programs.modes import MODES
 
 _REASONS = 3
 
@@ -21,7 +24,7 @@ def account(store: RunStore, reason: str | None) -> list[str]:
     lines = [_made_from(store, made_from) if made_from else _kept(store)]
     if asked_for := store.results.kind_counts():
         lines.append(f"The questions ask for: {', '.join(f'{kind} {count}' for kind, count in asked_for.items())}.")
-    lines += _growth(store)
+    lines += [*_growth(store), *tell_mode(store)]
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
     lines += [*_expected(store), *_alternatives(store)]
@@ -43,6 +46,7 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
         lines.append(
             f"Next: groundset review {folder} to read them, or groundset export {folder} --format autorag --out DIR"
         )
+        lines += _better_model(store)
     else:
         lines.append(f"Next: groundset show {folder} --rejects")
     return lines
@@ -110,6 +114,8 @@ def _expected(store: RunStore) -> list[str]:
     total = sum(store.results.evolution_counts().values())
     compiled = store.meta("compiled")
     promise = promise_of(compiled, store.results.samples())
+    if _asked_freely(store):
+        return []
     if promise is None and total and is_of_runs(compiled):
         return ["None of these questions was easy to ask, and readers sign fewer of such: read them all."]
     if promise is None:
@@ -121,6 +127,21 @@ def _expected(store: RunStore) -> list[str]:
         told += f"; this holds for the {promise.said_of} that were easy to ask, not for the other {others}"
         told += ", of which readers sign fewer"
     return [f"{told}; read them before you rely on them."]
+
+
+def _asked_freely(store: RunStore) -> bool:
+    mode = MODES.get((store.meta("mode") or {}).get("name", ""))
+    return mode is not None and mode.writes_freely
+
+
+def _better_model(store: RunStore) -> list[str]:
+    """Return what a better model would add, where the smallest of the catalogue was taken."""
+    if store.told("models", "lm").get("name") != DEFAULT_LM:
+        return []
+    return [
+        "A larger model would read whole passages and ask how, why and across passages too: "
+        "--lm openai/MODEL@URL names one on a server, --lm FILE.gguf one of your own."
+    ]
 
 
 def _alternatives(store: RunStore) -> list[str]:

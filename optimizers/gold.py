@@ -8,6 +8,8 @@ from pydantic import ValidationError
 
 from optimizers.gold_rows import (
     AnswerGold,
+    AskGold,
+    CombineGold,
     CompressGold,
     ConditionalGold,
     GoldRow,
@@ -24,7 +26,7 @@ from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
 
 _ROWS: tuple[type[GoldRow], ...] = (
     QuestionGold, AnswerGold, RewriteGold, ConditionalGold, ReasoningGold, CompressGold, KeyphrasesGold, SplitGold,
-    MultiGold, SoundGold,
+    MultiGold, SoundGold, AskGold, CombineGold,
 )  # fmt: skip
 
 GOLD: Mapping[str, type[GoldRow]] = {get_args(row.model_fields["step"].annotation)[0]: row for row in _ROWS}

@@ -15,7 +15,7 @@ OVERALL = "fit"
 
 class Decision(BaseModel):
     """What a critic said: ``values`` after thresholds, ``probabilities`` of true for yes/no outputs,
-    ``levels`` as expected level index for scores.
+    ``levels`` as expected level index for scores, ``reasons`` in words where the critic gives some.
 
     Where a signature asks ``fit``, that output decides and the others say why; elsewhere all must be true.
     """
@@ -25,6 +25,7 @@ class Decision(BaseModel):
     values: dict[str, bool]
     probabilities: dict[str, float]
     levels: dict[str, float]
+    reasons: dict[str, str] = {}
 
     @property
     def good(self) -> bool:
@@ -40,6 +41,11 @@ class Decision(BaseModel):
     def weakest(self) -> str:
         """Return the name of the output with the smallest probability, the overall one left aside."""
         return min(self.probabilities, key=lambda name: (name == OVERALL, self.probabilities[name]))
+
+    @property
+    def objection(self) -> str:
+        """Return why the critic refuses, in its own words; nothing where it gives no reasons."""
+        return self.reasons.get(self.weakest) or self.reasons.get(OVERALL, "")
 
     def as_output(self) -> dict[str, Any]:
         """Return the figures as they go into a trail."""
@@ -99,14 +105,16 @@ def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
     """
     with record_evidence() as log:
         prediction = predict(lm=_Checked(critic), demos=explained(predict.demos), **inputs)
-    values, probabilities, levels = {}, {}, {}
+    values, probabilities, levels, reasons = {}, {}, {}, {}
     for _, name, evidence in log:
+        if evidence.get("reason"):
+            reasons[name] = str(evidence["reason"])
         if "noul" in evidence:
             values[name] = bool(prediction[name])
             probabilities[name] = float(evidence["noul"])
         else:
             levels[name] = float(prediction[name])
-    return Decision(values=values, probabilities=probabilities, levels=levels)
+    return Decision(values=values, probabilities=probabilities, levels=levels, reasons=reasons)
 
 
 def asking_only(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from optimizers.steps import (
     answer,
+    ask,
     chunk,
     compress,
     conditional,
@@ -17,7 +18,7 @@ from optimizers.steps import (
 )
 from optimizers.steps.base import Compiling, Fitting
 
-_MODULES = (keyphrases, question, pair, reasoning, conditional, compress, rewrite, answer, chunk, judge, sound)
+_MODULES = (keyphrases, question, pair, ask, reasoning, conditional, compress, rewrite, answer, chunk, judge, sound)
 
 COMPILABLE: Mapping[str, Compiling] = {module.COMPILING.step.name: module.COMPILING for module in _MODULES}
 

@@ -9,6 +9,7 @@ from programs.critics.ensemble import Blend, EnsembleCritic
 from programs.critics.heads import CriticHeads, HeadCritic
 from programs.critics.logprobs import LogprobCritic
 from programs.critics.remembering import RememberingEncoder
+from programs.critics.verdict import VerdictCritic
 from programs.errors import InputError
 from programs.languages.table import Languages
 from programs.steps import STEPS
@@ -70,6 +71,12 @@ def _open_lm(parts: _Parts) -> dict[str, Critic]:
     return dict.fromkeys(_deciding(), LogprobCritic(parts.language_model.lm))
 
 
+def _open_verdicts(parts: _Parts) -> dict[str, Critic]:
+    if parts.language_model is None:
+        raise InputError("--critic verdict needs a language model (--lm).")
+    return {step: VerdictCritic(step, parts.language_model.lm) for step in _deciding()}
+
+
 def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
     if parts.language_model is None:
         raise InputError("--critic ensemble needs a language model (--lm).")
@@ -88,5 +95,6 @@ MODEL_FREE = frozenset({"head"})  # their decisions cost no call of a language m
 CRITICS: Mapping[str, Callable[[_Parts], dict[str, Critic]]] = {
     "head": _open_heads,
     "lm": _open_lm,
+    "verdict": _open_verdicts,
     "ensemble": _open_ensembles,
 }

@@ -15,7 +15,7 @@ from programs.steps.question import tidy_question
 from programs.text import has_words, tokens
 from programs.tools import Tools
 from programs.trail import Trail
-from programs.types import Context, Focus
+from programs.types import Focus
 
 # What questions ask for, by weight. Of a million questions that people typed into a search engine 53 % ask for a
 # description, 47 % for a number, name, place or person; 17 % hold "how", 2 % "why" (MS MARCO, Bajaj et al. 2016,
@@ -94,7 +94,7 @@ class AskFreely(dspy.Module):
             trail.refuse("ask", "no question can be read from what was written")
         for number, each in enumerate(written[: len(foci)]):
             kind = each.kind.casefold() if each.kind.casefold() in KINDS else foci[number].kind
-            focus, reason = checked(context, each.question, each.answer, each.evidence, kind)
+            focus, reason = checked(context.passage, each.question, each.answer, each.evidence, kind)
             trail.say("ask", number, focus.model_dump(), good=reason is None, reason=reason)
             if reason is not None:
                 trail.refuse("ask", reason, question=focus.question or None)
@@ -129,7 +129,7 @@ class EvolveFreely(dspy.Module):
             answers=self.length,
         )
         said = written.new_question
-        focus, reason = checked(context, said, written.new_answer, written.evidence, seed.focus.kind)
+        focus, reason = checked(context.passage, said, written.new_answer, written.evidence, seed.focus.kind)
         if said.strip(" .\"'").casefold() == "none":
             reason = "the passage does not allow it"
         trail.say(name, EVOLVED, focus.model_dump(), good=reason is None, reason=reason)
@@ -139,10 +139,10 @@ class EvolveFreely(dspy.Module):
         return Evolved(focus.question, focus)
 
 
-def checked(context: Context, question: str, answer: str, evidence: str, kind: str) -> tuple[Focus, str | None]:
+def checked(passage: str, question: str, answer: str, evidence: str, kind: str) -> tuple[Focus, str | None]:
     """Return what a model wrote about a passage, and what is wrong with it as far as words tell."""
     question, answer = tidy_question(question), " ".join(answer.split())
-    words = find_quotes(context.passage, evidence)
+    words = find_quotes(passage, evidence)
     focus = Focus(sentence=" ".join(words or ()), answer=answer, kind=kind, question=question)
     if not question or not answer:
         return focus, "no question with an answer was written"

@@ -35,16 +35,28 @@ class AnswerByReading(dspy.Module):
         return None if supported is None else (meant, supported)
 
     def _supported(self, trail: Trail, judged: Judged, answer: str) -> float | None:
-        """Return the least probability that the passage supports a sentence of an answer; None if one is refused."""
+        """Return the least probability that the passage supports a part of an answer; None if one is refused.
+
+        A critic that reads weighs the whole answer, which it must not find incomplete; any other one each sentence.
+        """
+        whole = getattr(self.tools.critics["grounding"], "reads", False)
+        parts = [answer] if whole else self.tools.languages[trail.language].sentences(answer) or [answer]
         least = 1.0
-        for sentence in self.tools.languages[trail.language].sentences(answer) or [answer]:
-            asked = {"passage": judged.passage, "question": judged.question, "answer": sentence}
+        for part in parts:
+            asked = {"passage": judged.passage, "question": judged.question, "answer": part}
             decision = self.tools.decide("grounding", self.grounding, **asked)
             least = min(least, decision.probability)
-            told = {"answer": sentence}
-            trail.say("grounding", judged.number, told, probability=decision.probability, good=decision.good)
-            if not decision.good:
-                reason = f"answer not supported: {sentence!r}"
+            reason = None if decision.good else f"answer not supported: {decision.objection or repr(part)}"
+            told = {"answer": part}
+            trail.say(
+                "grounding",
+                judged.number,
+                told,
+                probability=decision.probability,
+                good=decision.good,
+                reason=reason,
+            )
+            if reason is not None:
                 trail.refuse("grounding", reason, probability=decision.probability, question=judged.question)
                 return None
         return least

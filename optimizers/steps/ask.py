@@ -1,0 +1,118 @@
+"""Compiling the step ``ask``: gold passages, and questions about them with answer and evidence."""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import dspy
+
+from optimizers.gold_rows import AskGold, GoldRow
+from optimizers.labels import Label
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching
+from optimizers.steps.examples import example_row
+from optimizers.steps.worth import meant_question_worth
+from programs.languages.table import Languages
+from programs.modes.free import checked
+from programs.steps.ask import LENGTHS, STEP
+from signatures import WrittenQuestion
+
+_TOGETHER = 2  # questions of a passage that are shown, and asked for, in one turn: as many as a run asks for
+
+
+class _Turn(AskGold):
+    """Gold questions of one passage as one turn: the row of the first, with all of them."""
+
+    more: tuple[AskGold, ...] = ()
+
+    @property
+    def questions(self) -> list[WrittenQuestion]:
+        """Return the questions as they are written."""
+        return [
+            WrittenQuestion(kind=row.kind, question=row.question, answer=row.answer, evidence=row.evidence)
+            for row in (self, *self.more)
+        ]
+
+
+def turns(rows: Sequence[Label | GoldRow]) -> list[_Turn]:
+    """Return the gold questions of each passage, those with answers of one length, a few at a time."""
+    by_passage: dict[tuple[str, str], list[AskGold]] = {}
+    for row in rows:
+        if isinstance(row, AskGold):
+            by_passage.setdefault((row.chunk, row.answers), []).append(row)
+    found = []
+    for asked in by_passage.values():
+        for place in range(0, len(asked), _TOGETHER):
+            first, *more = asked[place : place + _TOGETHER]
+            found.append(_Turn(**first.model_dump(), more=tuple(more)))
+    return found
+
+
+def shown(row: _Turn) -> dict[str, Any]:
+    """Return what a run would show to have these questions asked."""
+    return {
+        "topic": row.topic,
+        "before": row.before,
+        "passage": row.passage,
+        "asked_already": [],
+        "answers": LENGTHS[row.answers],
+        "kinds": [each.kind for each in row.questions],
+    }
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return the passages of gold questions, to be shown with these and to try on."""
+    rows = [
+        example_row(row, row.passage, shown(row), questions=[each.model_dump() for each in row.questions])
+        for row in turns(source.gold)
+    ]
+    return rows, rows
+
+
+def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the mean worth of the questions over the kinds that were wanted; nothing for one without evidence."""
+    values, told = [], []
+    for place in range(len(example.kinds)):
+        if place >= len(output.questions):
+            values.append(0.0)
+            told.append(f"It wrote {len(output.questions)} of {len(example.kinds)} questions.")
+            continue
+        each = output.questions[place]
+        focus, fault = checked(example.passage, each.question, each.answer, each.evidence, example.kinds[place])
+        if fault is None:
+            meant = example.copy(answer=focus.answer, focus=focus)
+            scored = meant_question_worth(meant, focus.question, judges)
+        else:
+            scored = Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
+        values.append(scored.value)
+        told.append(scored.feedback)
+    return Scored(sum(values) / len(values), " ".join(dict.fromkeys(filter(None, told))))
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"evidence is not in|no question with an answer",
+        "For each kind of question that is wanted write four lines: Kind, Question, Answer, Evidence. The evidence "
+        "is a sentence of the passage, copied letter by letter. The answer is what this sentence says.",
+    ),
+    Instruction(
+        r"name the subject|pronoun|names nothing|points at",
+        "Write questions that a stranger understands who has never seen the passage. Name the subject in full as the "
+        "topic does; never write it, he, she, they, this passage or this text. Answer each from the passage and copy "
+        "the sentence that says so as evidence.",
+    ),
+    Instruction(
+        r"gives its answer away|another kind of thing|the model answers",
+        "Choose for each kind a statement of the passage that is worth knowing, and ask for it so that nothing else is "
+        "the answer. Keep the words of the answer out of the question. Copy the statement as evidence.",
+    ),
+)
+
+
+def taught(row: _Turn, languages: Languages, chance: random.Random) -> dict[str, Any]:
+    """Return what a run would show of a turn; what stands before the passage is left out of every other one."""
+    del languages
+    return shown(row) | ({} if chance.random() < 0.5 else {"before": ""})
+
+
+TEACHING = Teaching(("ask",), turns, "Ask about the passage: kind, question, answer, evidence.", taught)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.3, asks_model=True, teaching=TEACHING)

@@ -10,6 +10,7 @@ from typing import Any
 from dspy.lm15 import Config, Message, Request
 
 from programs.critics.base import Inputs
+from programs.deciding import OVERALL
 
 UNREADABLE = "the critic's answer cannot be read"
 _TOKENS = 60  # for each output: a reason of some twenty words and the verdict
@@ -71,10 +72,10 @@ class VerdictCritic:
             shown = {field: demo[field] for field in state["inputs"] if field in demo}
             if shown and any(name in demo for name in questions):
                 turns += [Message.user(_inputs(shown)), Message.assistant(_verdicts(demo, questions))]
-        system = "\n".join([str(state["instructions"]), _STRICT.get(self._step, ""), "", *criteria(questions)])
+        told = [str(state["instructions"]), *filter(None, [_STRICT.get(self._step)]), *criteria(questions)]
         config = Config(max_tokens=_TOKENS * len(questions), **sampling)
         turns.append(Message.user(_inputs(state["inputs"])))
-        return Request(model=self._lm.model, system=system, messages=tuple(turns), config=config)
+        return Request(model=self._lm.model, system="\n".join(told), messages=tuple(turns), config=config)
 
 
 def criteria(questions: Mapping[str, Any]) -> list[str]:
@@ -83,7 +84,8 @@ def criteria(questions: Mapping[str, Any]) -> list[str]:
         "Write one line for each of these, in this order: its name, a reason in a few words, then the verdict and how "
         'sure you are of it in per cent, as in "Clear: it asks for one date; yes, 95".'
     ]
-    for name, question in questions.items():
+    for name in sorted(questions, key=lambda name: name == OVERALL):  # what is said of the parts leads to the whole
+        question = questions[name]
         told = question["instructions"]
         if question["type"] == "noul":
             known = question.get("criteria") or {}

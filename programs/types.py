@@ -80,7 +80,7 @@ class Focus(_Frozen):
     that is likely to be good, ``defines`` whether it asks what something is.
 
     Where a model asks freely, a focus without a sentence says only which ``kind`` of question is wanted. One with a
-    ``question`` is what was asked: its sentence holds the words of the passage that the answer rests on.
+    ``wording`` is what was asked, in these words: its sentence holds the words of the passage that the answer rests on.
     """
 
     sentence: str
@@ -90,7 +90,7 @@ class Focus(_Frozen):
     easy: bool = False
     defines: bool = False
     kind: str = ""
-    question: str = ""
+    wording: str = ""
 
     @property
     def fact(self) -> str:

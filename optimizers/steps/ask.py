@@ -80,7 +80,7 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
         focus, fault = checked(example.passage, each.question, each.answer, each.evidence, example.kinds[place])
         if fault is None:
             meant = example.copy(answer=focus.answer, focus=focus)
-            scored = meant_question_worth(meant, focus.question, judges)
+            scored = meant_question_worth(meant, focus.wording, judges)
         else:
             scored = Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
         values.append(scored.value)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from programs.evolutions import EVOLUTIONS
 from programs.evolutions.base import Evolution, Evolving
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.tools import Tools
@@ -52,7 +53,7 @@ class Mode:
         answering: makes the stage that finds and checks the answer.
         evolving: makes what evolves a question.
         kinds: what questions can ask for, each with its weight where nobody gives one.
-        evolutions: those that it can carry.
+        carries: says which evolutions it can carry.
         mix: how many samples of each evolution are made where nobody says, by weight.
         critic: who decides where nobody says.
         needs_syntax: whether it rests on the syntax of sentences.
@@ -67,9 +68,14 @@ class Mode:
     answering: Callable[[Tools], Any]
     evolving: Callable[[Tools, Evolution, Asking], Evolving]
     kinds: Mapping[str, float]
-    evolutions: tuple[str, ...]
+    carries: Callable[[Evolution], bool]
     mix: Mapping[str, float]
     critic: str
     needs_syntax: bool = False
     writes_freely: bool = False
     mix_rounds: int = 1
+
+    @property
+    def evolutions(self) -> tuple[str, ...]:
+        """Return the evolutions that it can carry, the plainest first."""
+        return tuple(name for name, row in EVOLUTIONS.items() if self.carries(row))

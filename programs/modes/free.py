@@ -1,10 +1,10 @@
 """Mode ``free``: the model reads the passage and writes question, answer and the words that the answer rests on."""
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import dspy
 
-from programs.evolutions import EVOLUTIONS
 from programs.evolutions.base import EVOLVED, Evolution, Evolved
 from programs.modes.base import Asking, Mode
 from programs.quotes import find_quotes
@@ -57,14 +57,14 @@ class AskFreely(dspy.Module):
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:
         """Return all judged questions, the best first."""
-        judged = [self.judging(trail, number, focus, focus.question) for number, focus in self._written(trail, foci)]
+        judged = [self.judging(trail, number, focus, focus.wording) for number, focus in self._written(trail, foci)]
         return sorted(judged, key=lambda each: (not each.decision.good, -each.decision.probability, each.number))
 
     def good(self, trail: Trail, foci: tuple[Focus, ...]) -> Iterable[Judged]:
         """Yield good questions in the order in which they were written; where none is good, the best is mended."""
         refused, found = [], False
         for number, focus in self._written(trail, foci):
-            judged: Judged = self.judging(trail, number, focus, focus.question)
+            judged: Judged = self.judging(trail, number, focus, focus.wording)
             if judged.decision.good:
                 found = True
                 yield judged
@@ -86,7 +86,7 @@ class AskFreely(dspy.Module):
             topic=context.topic,
             before=context.before,
             passage=context.passage,
-            asked_already=[focus.question for focus in trail.attempt.asked if focus.question],
+            asked_already=[focus.wording for focus in trail.attempt.asked if focus.wording],
             answers=self.length,
             kinds=[focus.kind for focus in foci],
         ).questions
@@ -95,9 +95,9 @@ class AskFreely(dspy.Module):
         for number, each in enumerate(written[: len(foci)]):
             kind = each.kind.casefold() if each.kind.casefold() in KINDS else foci[number].kind
             focus, reason = checked(context.passage, each.question, each.answer, each.evidence, kind)
-            trail.say("ask", number, focus.model_dump(), good=reason is None, reason=reason)
+            trail.say("ask", number, _told(focus), good=reason is None, reason=reason)
             if reason is not None:
-                trail.refuse("ask", reason, question=focus.question or None)
+                trail.refuse("ask", reason, question=focus.wording or None)
                 continue
             trail.asked(focus)
             yield number, focus
@@ -132,18 +132,18 @@ class EvolveFreely(dspy.Module):
         focus, reason = checked(context.passage, said, written.new_answer, written.evidence, seed.focus.kind)
         if said.strip(" .\"'").casefold() == "none":
             reason = "the passage does not allow it"
-        trail.say(name, EVOLVED, focus.model_dump(), good=reason is None, reason=reason)
+        trail.say(name, EVOLVED, _told(focus), good=reason is None, reason=reason)
         if reason is not None:
-            trail.refuse(name, reason, question=focus.question or None)
+            trail.refuse(name, reason, question=focus.wording or None)
             return None
-        return Evolved(focus.question, focus)
+        return Evolved(focus.wording, focus)
 
 
 def checked(passage: str, question: str, answer: str, evidence: str, kind: str) -> tuple[Focus, str | None]:
     """Return what a model wrote about a passage, and what is wrong with it as far as words tell."""
     question, answer = tidy_question(question), " ".join(answer.split())
     words = find_quotes(passage, evidence)
-    focus = Focus(sentence=" ".join(words or ()), answer=answer, kind=kind, question=question)
+    focus = Focus(sentence=" ".join(words or ()), answer=answer, kind=kind, wording=question)
     if not question or not answer:
         return focus, "no question with an answer was written"
     if words is None:
@@ -151,6 +151,15 @@ def checked(passage: str, question: str, answer: str, evidence: str, kind: str) 
     if len(tokens(answer)) > _YES_NO and has_words(question, answer):
         return focus, f"it gives its answer away: {answer!r}"
     return focus, None
+
+
+def _told(focus: Focus) -> dict[str, Any]:
+    return {"question": focus.wording, **focus.model_dump(include={"answer", "sentence", "kind"})}
+
+
+def _every(evolution: Evolution) -> bool:
+    del evolution
+    return True
 
 
 MODE = Mode(
@@ -161,7 +170,7 @@ MODE = Mode(
     answering=AnswerByReading,
     evolving=EvolveFreely,
     kinds=KINDS,
-    evolutions=tuple(EVOLUTIONS),
+    carries=_every,
     mix={"simple": 0.5, "reasoning": 0.2, "conditional": 0.1, "multi_context": 0.2},
     critic="verdict",
     writes_freely=True,

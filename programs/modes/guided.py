@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 import dspy
 
 from programs.evidence import KINDS
-from programs.evolutions import EVOLUTIONS
 from programs.evolutions.base import BySyntax, Evolution
 from programs.focus import foci_of, open_foci
 from programs.modes.base import Asking, Mode
@@ -133,7 +132,7 @@ MODE = Mode(
     answering=Answer,
     evolving=by_syntax,
     kinds=dict.fromkeys(KINDS, 1.0),
-    evolutions=tuple(name for name, evolution in EVOLUTIONS.items() if evolution.by_syntax),
+    carries=lambda evolution: evolution.by_syntax is not None,
     mix={"simple": 1},
     critic="head",
     needs_syntax=True,

@@ -85,7 +85,7 @@ class Evolved(dspy.Module):
         self.evolutions: dict[str, Any] = {
             name: self.mode.evolving(tools, EVOLUTIONS[name], asking)
             for name in self.mode.evolutions
-            if wanted.get(name) and EVOLUTIONS[name].chunks == 1
+            if EVOLUTIONS[name].chunks == 1 and (wanted.get(name) or not self.mode.writes_freely)
         }
         self.evolve = Evolve(tools, self.judging, self.finish, limited=self.mode.writes_freely)
         if MULTI in self.mode.evolutions:

@@ -48,7 +48,7 @@ class Combine(dspy.Module):
     def forward(self, trail: Trail) -> Draft | None:
         """Return the draft of the first good question, None if there is none."""
         for number, focus, contexts in self._written(trail):
-            judged: Judged = self.judging(trail, number, focus, focus.question, contexts)
+            judged: Judged = self.judging(trail, number, focus, focus.wording, contexts)
             if not judged.decision.good:
                 self.judging.refuse(trail, judged)
                 continue
@@ -67,7 +67,7 @@ class Combine(dspy.Module):
             self.combine,
             trail.language,
             passages=numbered(trail.contexts),
-            asked_already=[focus.question for focus in trail.attempt.asked if focus.question],
+            asked_already=[focus.wording for focus in trail.attempt.asked if focus.wording],
             answers=self.length,
             kinds=kinds,
         ).questions
@@ -88,7 +88,7 @@ class Combine(dspy.Module):
                 trail.refuse(_STEP, str(reason), question=question or None)
                 continue
             words = " ".join(piece for context in contexts for piece in pieces[context.chunk.chunk_id])
-            focus = Focus(sentence=words, answer=answer, kind=each.kind or kinds[0], question=question)
+            focus = Focus(sentence=words, answer=answer, kind=each.kind or kinds[0], wording=question)
             trail.asked(focus)
             yield number, focus, contexts
 

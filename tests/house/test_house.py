@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import scripted_program
 import scripted_run
-from toy_evolution import ByName
+from toy_evolution import EVOLUTION
 from toy_export import EXPORT
 from toy_recipe import RECIPE
 
@@ -44,7 +44,7 @@ def row(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_an_evolution_is_one_file_and_one_row(tmp_path: Path, row: Any) -> None:
     with pytest.raises(InputError, match="no evolution is called 'by_name'"):
         run(tmp_path, size=1, mix="by_name=1")
-    row(EVOLUTIONS, ByName.name, ByName)
+    row(EVOLUTIONS, EVOLUTION.name, EVOLUTION)
     engine = scripted_program.ScriptedEngine({"compress": "x" * 400})
     (sample,) = run(tmp_path, engine, size=1, mix="by_name=1", max_rank=0)
     assert sample["evolution"] == "by_name"

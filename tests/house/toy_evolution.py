@@ -1,21 +1,19 @@
 """Evolution ``by_name``: the seed question, put to the document by its name."""
 
-from typing import ClassVar
-
 import dspy
 
-from programs.evolutions.base import EVOLVED
+from programs.evolutions.base import EVOLVED, Evolution, Evolved
 from programs.languages.table import Languages
 from programs.stages.judge_and_mend import Judged
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus
 
+NAME = "by_name"
+
 
 class ByName(dspy.Module):
     """Name the document."""
-
-    name: ClassVar[str] = "by_name"
 
     def __init__(self, tools: Tools) -> None:
         """Need nothing."""
@@ -26,8 +24,11 @@ class ByName(dspy.Module):
         """Say whether the document has a name."""
         return bool(context.topic)
 
-    def evolve(self, trail: Trail, seed: Judged) -> str | None:
+    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
         """Return the seed question with the name of the document before it."""
         question = f"According to {trail.contexts[0].topic}, {seed.question[:1].lower()}{seed.question[1:]}"
-        trail.say(self.name, EVOLVED, {"question": question})
-        return question
+        trail.say(NAME, EVOLVED, {"question": question})
+        return Evolved(question, seed.focus)
+
+
+EVOLUTION = Evolution(NAME, "Puts the question to the document by its name.", by_syntax=ByName)

@@ -27,6 +27,7 @@ from programs.types import Attempt, Context, Focus
 PLAIN = Focus(
     sentence="The Henn Lady carries 36 cars and was built at the Lodrin yard in 2004.", answer="2004", easy=True
 )
+BY_SYNTAX = {name: row.by_syntax for name, row in EVOLUTIONS.items() if row.by_syntax is not None}
 STRUCK = Focus(sentence=TEXT[TEXT.index("On 22") :], answer="22 February 2009", easy=True)
 
 
@@ -40,14 +41,18 @@ def evolve(name: str, focus: Focus, question: str, tools: Any, **script: str) ->
     engine = ScriptedEngine(script)
     trail, seed = seed_of(focus, question, tools)
     with dspy.context(lm=engine.lm, adapter=PlainTextAdapter()):
-        return EVOLUTIONS[name](tools).evolve(trail, seed), trail, engine.steps
+        by_syntax = EVOLUTIONS[name].by_syntax
+        assert by_syntax is not None
+        evolved = by_syntax(tools).evolve(trail, seed)
+        return evolved and evolved.question, trail, engine.steps
 
 
 def test_the_plainest_comes_first_and_each_is_called_as_its_row() -> None:
-    assert list(EVOLUTIONS) == ["simple", "reasoning", "conditional"]
-    for name, evolution in EVOLUTIONS.items():
-        assert evolution.name == name
-        program: Any = evolution(tools_of(retriever=FixedRetriever()))
+    assert list(EVOLUTIONS)[:4] == ["simple", "reasoning", "conditional", "multi_context"]
+    assert list(BY_SYNTAX) == ["simple", "reasoning", "conditional"]
+    for name, by_syntax in BY_SYNTAX.items():
+        assert EVOLUTIONS[name].name == name
+        program: Any = by_syntax(tools_of(retriever=FixedRetriever()))
         assert [step for step, _ in program.named_predictors()] == ([] if name == "simple" else [name])
 
 
@@ -88,8 +93,8 @@ def test_a_seed_that_cannot_grow_is_refused_without_a_call(
 def test_what_can_grow_is_known_without_a_model(parser: Parser) -> None:
     context: Context = read_chunk(chunk_of(), languages_with(parser))
     grows = {
-        name: [focus for focus in (PLAIN, STRUCK) if evolution.can_grow(focus, context, languages_with(parser))]
-        for name, evolution in EVOLUTIONS.items()
+        name: [focus for focus in (PLAIN, STRUCK) if by_syntax.can_grow(focus, context, languages_with(parser))]
+        for name, by_syntax in BY_SYNTAX.items()
     }
     assert grows == {"simple": [PLAIN, STRUCK], "reasoning": [STRUCK], "conditional": [STRUCK]}
-    assert not EVOLUTIONS["reasoning"].can_grow(STRUCK, context, languages_with(None))
+    assert not BY_SYNTAX["reasoning"].can_grow(STRUCK, context, languages_with(None))

@@ -25,6 +25,7 @@ from scripted_program import (
 
 from groundset.runtime.parser import Parser
 from programs.evolutions import EVOLUTIONS
+from programs.modes import MODES
 from programs.reading import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.evolved import EvolvedOptions
@@ -254,7 +255,7 @@ def test_only_what_an_evolution_can_grow_from_is_looked_for(make: Make) -> None:
 
 
 @pytest.mark.parametrize("rubbish", ["", "\n", "the the " * 50, "\x00", "{}", "???", "桥"])
-@pytest.mark.parametrize("wanted", EVOLUTIONS)
+@pytest.mark.parametrize("wanted", MODES["guided"].evolutions)
 def test_rubbish_from_every_step_ends_in_rejects_and_never_in_an_error(make: Make, rubbish: str, wanted: str) -> None:
     context = read_chunk(chunk_of(), languages_with(None))
     for foci in (context.foci, ()):
@@ -268,6 +269,7 @@ def test_every_step_is_a_bare_predictor_of_the_program(demos: Demos) -> None:
     program: Any = RECIPES["evolved"].program(tools_of(demos=demos), EvolvedOptions())
     steps = {path.split(".")[-1]: predict for path, predict in program.named_predictors()}
     writing = {*WRITING.values()} - {"describe", "multi_context", "split"}  # the steps of `multi`
+    writing -= {*MODES["free"].steps, "open_answer"}
     assert set(steps) == {"chunk", "judge", "same", "grounding", "sound", *writing}
     assert all(steps[step].demos for step in writing)
 
@@ -332,6 +334,7 @@ def test_a_wrong_mix_is_an_error(mix: str, message: str) -> None:
 
 def test_a_mix_says_how_many_of_each_are_wanted() -> None:
     shares = RECIPES["evolved"].shares
-    assert shares(8, EvolvedOptions(mix=MIXED)) == {"simple": 4, "reasoning": 2, "conditional": 2}
-    assert shares(8, EvolvedOptions()) == {"simple": 8, "reasoning": 0, "conditional": 0}
+    none = dict.fromkeys(EVOLUTIONS, 0)
+    assert shares(8, EvolvedOptions(mix=MIXED)) == {**none, "simple": 4, "reasoning": 2, "conditional": 2}
+    assert shares(8, EvolvedOptions()) == {**none, "simple": 8}
     assert list(shares(4, EvolvedOptions(mix={"conditional": 1, "simple": 1}))) == list(EVOLUTIONS)

@@ -54,8 +54,8 @@ def test_lists_are_checked_too(tmp_path: Path) -> None:
 def test_a_file_of_no_step_and_a_folder_that_is_missing_are_named(tmp_path: Path) -> None:
     with pytest.raises(DemoError, match="no folder of demos"):
         read_demos(tmp_path / "none")
-    with pytest.raises(DemoError, match="there is no step ask"):
-        read_demos(write(tmp_path, json.dumps(ROW), step="ask"))
+    with pytest.raises(DemoError, match="there is no step asking"):
+        read_demos(write(tmp_path, json.dumps(ROW), step="asking"))
 
 
 def test_demos_are_those_of_the_language_else_the_english_ones() -> None:

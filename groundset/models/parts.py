@@ -19,6 +19,7 @@ class PartFile:
         """Name the `.part` file of `file` below the folder `staging`."""
         self.file = file
         self.path = staging / f"{file.path}.part"
+        self._sha256 = file.sha256
 
     def size(self) -> int:
         """Return how many bytes an earlier attempt left behind."""
@@ -49,14 +50,15 @@ class PartFile:
             self._refuse(f"ends after {reached:,} of {self.file.size:,} bytes")
         if reached > self.file.size:
             self._refuse(f"is longer than {self.file.size:,} bytes")
-        if digest.hexdigest() != self.file.sha256:
-            self._refuse(f"has SHA-256 {digest.hexdigest()} instead of {self.file.sha256}")
+        self._sha256 = digest.hexdigest()
+        if self.file.sha256 not in ("", self._sha256):
+            self._refuse(f"has SHA-256 {self._sha256} instead of {self.file.sha256}")
 
     def install(self, target: Path) -> None:
         """Move the received file to its place and remember its hash."""
         target.parent.mkdir(parents=True, exist_ok=True)
         self.path.replace(target)
-        record_sha256(target, self.file.sha256)
+        record_sha256(target, self._sha256)
 
     def _refuse(self, reason: str) -> None:
         self.path.unlink(missing_ok=True)

@@ -65,7 +65,7 @@ def fetch_from_hub(
 
     Raises:
         DownloadError: The Hub cannot be reached or refuses; what arrived is kept for the next attempt.
-        ChecksumError: A file differs from the catalogue; it has been deleted.
+        ChecksumError: A file is not what `files` says; it has been deleted.
     """
     parts = [part(file, staging) for file in files]
     total = sum(file.size for file in files)

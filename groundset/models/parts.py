@@ -13,7 +13,7 @@ from programs.errors import ChecksumError, ModelError
 
 
 class PartFile:
-    """The `.part` file of one model file; it never grows beyond the size in the catalogue."""
+    """The `.part` file of one model file; it never grows beyond the size that is known of it."""
 
     def __init__(self, file: ModelFile, staging: Path) -> None:
         """Name the `.part` file of `file` below the folder `staging`."""
@@ -29,7 +29,7 @@ class PartFile:
         """Write `chunks`, after the bytes already there if `resume`, and yield the size reached so far.
 
         Raises:
-            ChecksumError: The bytes are not those of the catalogue; the `.part` file has been deleted.
+            ChecksumError: The bytes are not those that `file` describes; the `.part` file has been deleted.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256()

@@ -78,7 +78,7 @@ def generate(
         size: how many samples to make; by default 20, with the recipe roundtrip one for each chunk.
         recipe: the program that makes them: evolved (the default), single, multi or roundtrip.
         lm: the language model: a name of the catalogue (by default qwen2.5-coder-0.5b), a .gguf file,
-            ``openai/<model>@<base url>`` or ``provider/model``.
+            ``hf/<owner>/<repo>/<file>.gguf``, ``openai/<model>@<base url>`` or ``provider/model``.
         mode: how the model is asked: guided, sentence or free; by default what was measured for it, free for any other.
         critic: who decides what is good: head (fast), lm, verdict or ensemble; by default head, verdict in mode free.
         compiled: compiled states: shipped (the default), champion, none or a folder of your own.

@@ -15,7 +15,8 @@ before they are imported; importing groundset sets them. Whatever the user has s
 | `OMP_WAIT_POLICY` | threads that spin while they wait, which starve beside another busy process |
 | `HF_HUB_OFFLINE` | every request to the Hugging Face Hub, unless the Hub was asked for |
 
-The Hub is asked for with `GROUNDSET_HUB=1`, with `--hub` where a command has it, or by `push`.
+The Hub is asked for with `GROUNDSET_HUB=1`, with `--hub` where a command has it, by `push`, or by a model that is
+named `hf/…`, for the time that it is fetched.
 
 Where the environment names a proxy, loopback addresses are added to `NO_PROXY`: what goes to this machine stays on it.
 """

@@ -1,4 +1,4 @@
-"""How many processors this process may use."""
+"""How many processors this process may use, and how much memory there is."""
 
 import os
 
@@ -8,3 +8,8 @@ def usable_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def machine_bytes() -> int:
+    """Return the memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -36,7 +36,7 @@ class UnknownModelError(ModelError, InputError):
 
 
 class UnreachableModelError(ModelError, InputError):
-    """A model's server does not answer, refuses the key or does not serve the model. Exit status 2."""
+    """A server does not answer, refuses the key or does not have the model. Exit status 2."""
 
     exit_code = 2
 
@@ -48,7 +48,7 @@ class DamagedModelError(ModelError, InputError):
 
 
 class ChecksumError(ModelError):
-    """Downloaded bytes differ from the catalogue's SHA-256; the file has been deleted."""
+    """Bytes of a model are not those of the SHA-256 that is known of it; what was downloaded has been deleted."""
 
 
 class CriticError(ModelError, InputError):

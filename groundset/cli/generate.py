@@ -40,7 +40,7 @@ def generate(
         str | None,
         typer.Option(
             help="The language model: a name from `groundset models list`, a .gguf file, "
-            "openai/<model>@<base url> or provider/model.",
+            "hf/<owner>/<repo>/<file>.gguf, openai/<model>@<base url> or provider/model.",
             show_default="qwen2.5-coder-0.5b",
         ),
     ] = None,

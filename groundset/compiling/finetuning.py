@@ -18,6 +18,7 @@ from groundset.compiling.steps import Listener
 from groundset.data_files import data_path
 from groundset.files import whole_file
 from groundset.models.cache import file_sha256
+from groundset.models.hub_names import HubSpec
 from groundset.models.specs import LocalSpec, ensure_available, parse_spec
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
@@ -72,14 +73,16 @@ def compile_adapter(
     if any(find_spec(name) is None for name in ("peft", "gguf")):
         raise InputError('--optimizer finetune needs more packages: pip install "groundset[finetune]"')
     spec = parse_spec(lm)
-    if not isinstance(spec, LocalSpec):
-        raise InputError(f"--lm {lm}: finetune trains weights that lie on this machine; name a catalogue model.")
+    if not isinstance(spec, LocalSpec | HubSpec):
+        raise InputError(
+            f"--lm {lm}: finetune trains weights that lie on this machine; name a catalogue model or a .gguf file."
+        )
     for step in steps:
         STRATEGY.check(step, demos=True, teacher=False)
     files = {step: [*(data_path("gold", f"{name}.jsonl") for name in _teaching(step).files), *gold] for step in steps}
     hashes = {step: hashes_of(files[step]) for step in steps}
     rows = {step: _rows(step, files[step], options.seed) for step in steps}
-    ensure_available(spec)
+    spec = ensure_available(spec)
     name = "-".join(steps)
     folder = out / folder_of(spec.name)
     parameters = asked_parameters(STRATEGY.name, {"steps": name, **options.model_dump()})

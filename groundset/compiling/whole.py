@@ -14,7 +14,7 @@ from groundset.compiling.labels import label_files
 from groundset.compiling.steps import PARSER
 from groundset.data_files import data_path
 from groundset.files import write_text
-from groundset.models.specs import LocalSpec, parse_spec
+from groundset.models.specs import LocalSpec, ensure_available, parse_spec
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
@@ -109,7 +109,7 @@ def open_recipe(
         raise InputError(f"there is no recipe {recipe}; there are {', '.join(RECIPES)}.")
     files = label_files(labels, ChunkLabel)
     rows = read_labels(ChunkLabel, files)
-    loaded, spec = load_embedder(embedder), parse_spec(lm)
+    loaded, spec = load_embedder(embedder), ensure_available(parse_spec(lm))
     named = (spec.name, spec.sha256) if isinstance(spec, LocalSpec) else ()
     # Writers are what is compiled: they start from the demos by hand.
     compiled = load_compiled(SHIPPED, Users("head", loaded.sha256, *named)).deciding()

@@ -115,14 +115,14 @@ def _record_path(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def entry_lock(entry: ModelEntry, on_wait: Callable[[], None]) -> Iterator[None]:
+def model_lock(name: str, on_wait: Callable[[], None]) -> Iterator[None]:
     """Hold the lock of a model over threads and processes; `on_wait` is called once if another holds it.
 
     The operating system frees the lock when its holder dies, however it dies.
     """
     folder = cache_home() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / f"{entry.name}.lock", poll_interval=0.2)
+    lock = FileLock(folder / f"{name}.lock", poll_interval=0.2)
     try:
         lock.acquire(timeout=0)
     except Timeout:

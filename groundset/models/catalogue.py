@@ -11,7 +11,7 @@ from programs.errors import UnknownModelError
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """One file of a model: its path inside the model's folder, its size in bytes and its SHA-256."""
+    """One file of a model: its path inside the model's folder, its size in bytes and its SHA-256, empty if unknown."""
 
     path: str
     size: int

@@ -3,8 +3,8 @@
 `huggingface_hub` gives the address (so `HF_ENDPOINT` mirrors work) and the HTTP client (proxies,
 certificates, offline mode). The transfer itself is ours: its own download function deletes what an
 interrupted download left and waits long for a server that does not answer, whereas here a `.part` file is
-continued with a range request and an unreachable server costs a few seconds. No token is read, sent or
-stored, and nothing is reported.
+continued with a range request and an unreachable server costs a few seconds. A token is sent only for files
+that a user names (`groundset/models/hub_files.py`); none is stored, and nothing is reported.
 """
 
 import os
@@ -43,31 +43,47 @@ def hub_answers() -> bool:
 
 
 def fetch_from_hub(
-    source: HubSource, files: tuple[ModelFile, ...], staging: Path, folder: Path, progress: PullProgress
+    source: HubSource,
+    files: tuple[ModelFile, ...],
+    staging: Path,
+    folder: Path,
+    progress: PullProgress,
+    *,
+    part: type[PartFile] = PartFile,
+    token: str | None = None,
 ) -> None:
     """Download `files` from the Hub into `folder`, continuing what an interrupted attempt left in `staging`.
 
+    Args:
+        source: where they are.
+        files: what they have to be.
+        staging: the folder of their unfinished pieces.
+        folder: where they go.
+        progress: who shows the progress.
+        part: receives each of them.
+        token: for repositories that want one.
+
     Raises:
         DownloadError: The Hub cannot be reached or refuses; what arrived is kept for the next attempt.
-        ChecksumError: A file differs from the catalogue; it has been deleted.
+        ChecksumError: A file is not what `files` says; it has been deleted.
     """
-    parts = [PartFile(file, staging) for file in files]
+    parts = [part(file, staging) for file in files]
     total = sum(file.size for file in files)
-    require_space(staging, total - sum(part.size() for part in parts))
+    require_space(staging, total - sum(each.size() for each in parts))
     done = 0
     with progress.stage(f"Downloading from the Hugging Face Hub ({source.repo})", total) as report:
-        for part in parts:
-            _fetch_file(source, part, report, done)
-            part.install(folder / part.file.path)
-            done += part.file.size
+        for each in parts:
+            _fetch_file(source, each, token, report, done)
+            each.install(folder / each.file.path)
+            done += each.file.size
 
 
-def _fetch_file(source: HubSource, part: PartFile, report: Report, done: int) -> None:
+def _fetch_file(source: HubSource, part: PartFile, token: str | None, report: Report, done: int) -> None:
     """Receive one file; a broken connection is taken up again as long as every attempt brings new bytes."""
     while True:
         before = part.size()
         try:
-            for reached in _attempt(source, part):
+            for reached in _attempt(source, part, token):
                 report(done + reached)
         except DownloadError:
             if part.size() <= before:
@@ -76,7 +92,7 @@ def _fetch_file(source: HubSource, part: PartFile, report: Report, done: int) ->
             return
 
 
-def _attempt(source: HubSource, part: PartFile) -> Iterator[int]:
+def _attempt(source: HubSource, part: PartFile, token: str | None) -> Iterator[int]:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     import httpx
     from huggingface_hub import get_session, hf_hub_url
@@ -88,6 +104,8 @@ def _attempt(source: HubSource, part: PartFile) -> Iterator[int]:
         yield from part.receive((), resume=True)
         return
     headers = {"User-Agent": "groundset", "Accept-Encoding": "identity"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"  # which the client does not send on to another host
     if offset:
         headers["Range"] = f"bytes={offset}-"
     timeout = httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT)

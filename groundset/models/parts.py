@@ -13,12 +13,13 @@ from programs.errors import ChecksumError, ModelError
 
 
 class PartFile:
-    """The `.part` file of one model file; it never grows beyond the size in the catalogue."""
+    """The `.part` file of one model file; it never grows beyond the size that is known of it."""
 
     def __init__(self, file: ModelFile, staging: Path) -> None:
         """Name the `.part` file of `file` below the folder `staging`."""
         self.file = file
         self.path = staging / f"{file.path}.part"
+        self._sha256 = file.sha256
 
     def size(self) -> int:
         """Return how many bytes an earlier attempt left behind."""
@@ -28,7 +29,7 @@ class PartFile:
         """Write `chunks`, after the bytes already there if `resume`, and yield the size reached so far.
 
         Raises:
-            ChecksumError: The bytes are not those of the catalogue; the `.part` file has been deleted.
+            ChecksumError: The bytes are not those that `file` describes; the `.part` file has been deleted.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256()
@@ -49,14 +50,15 @@ class PartFile:
             self._refuse(f"ends after {reached:,} of {self.file.size:,} bytes")
         if reached > self.file.size:
             self._refuse(f"is longer than {self.file.size:,} bytes")
-        if digest.hexdigest() != self.file.sha256:
-            self._refuse(f"has SHA-256 {digest.hexdigest()} instead of {self.file.sha256}")
+        self._sha256 = digest.hexdigest()
+        if self.file.sha256 not in ("", self._sha256):
+            self._refuse(f"has SHA-256 {self._sha256} instead of {self.file.sha256}")
 
     def install(self, target: Path) -> None:
         """Move the received file to its place and remember its hash."""
         target.parent.mkdir(parents=True, exist_ok=True)
         self.path.replace(target)
-        record_sha256(target, self.file.sha256)
+        record_sha256(target, self._sha256)
 
     def _refuse(self, reason: str) -> None:
         self.path.unlink(missing_ok=True)

@@ -7,9 +7,11 @@ pull at once wait for the first one and find its work done.
 
 import errno
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from groundset.models.cache import entry_folder, entry_lock, entry_path, is_verified, staging_folder
+from groundset.models.cache import entry_folder, entry_path, is_verified, model_lock, staging_folder
 from groundset.models.catalogue import HubSource, ModelEntry, ModelFile, Source, get_entry
 from groundset.models.hub import fetch_from_hub, hub_enabled
 from groundset.models.progress import ConsoleProgress, PullProgress, human_size
@@ -35,18 +37,32 @@ def pull(name: str, *, progress: PullProgress | None = None, hub: bool | None = 
 
 def pull_entry(entry: ModelEntry, *, progress: PullProgress | None = None, hub: bool | None = None) -> Path:
     """Do what `pull` does for an entry that need not be in the catalogue."""
-    try:
+    folder = entry_folder(entry)
+    with storing(entry.name, f"{human_size(entry.size)} at {folder}, and as much again while it is pulled", folder):
         if _wrong_files(entry):
             _pull_locked(entry, progress or ConsoleProgress(), hub)
-    except OSError as error:
-        where = error.filename or entry_folder(entry)
-        if error.errno in _FULL_DISK:
-            raise ModelError(
-                f"The disk is full: {entry.name} needs {human_size(entry.size)} at {entry_folder(entry)}, "
-                "and as much again while it is pulled (GROUNDSET_HOME moves the cache)."
-            ) from error
-        raise ModelError(f"{entry.name} cannot be stored: {error.strerror or error} ({where}).") from error
     return entry_path(entry)
+
+
+@contextmanager
+def storing(name: str, needs: str, place: Path) -> Iterator[None]:
+    """Say in one line why a model cannot be stored, whatever the system refuses in the block.
+
+    Args:
+        name: of the model.
+        needs: what it needs, for the message about a full disk.
+        place: where it goes.
+
+    Raises:
+        ModelError: it cannot be stored.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL_DISK:
+            raise ModelError(f"The disk is full: {name} needs {needs} (GROUNDSET_HOME moves the cache).") from error
+        where = error.filename or place
+        raise ModelError(f"{name} cannot be stored: {error.strerror or error} ({where}).") from error
 
 
 def _wrong_files(entry: ModelEntry) -> tuple[ModelFile, ...]:
@@ -55,7 +71,7 @@ def _wrong_files(entry: ModelEntry) -> tuple[ModelFile, ...]:
 
 
 def _pull_locked(entry: ModelEntry, progress: PullProgress, hub: bool | None) -> None:
-    with entry_lock(entry, lambda: progress.note(f"Another process is pulling {entry.name}; waiting for it.")):
+    with model_lock(entry.name, lambda: progress.note(f"Another process is pulling {entry.name}; waiting for it.")):
         wrong = _wrong_files(entry)
         for file in wrong:
             path = entry_folder(entry) / file.path

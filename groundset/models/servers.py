@@ -21,7 +21,7 @@ import httpx
 from groundset import privacy
 from groundset.models.answers import BoundedTransport, LateAnswerError, UnusableAnswerError, within
 from groundset.models.clients import ModelClient
-from groundset.models.specs import HostedSpec, LocalSpec, OpenAISpec, parse_spec
+from groundset.models.specs import HostedSpec, ModelSpec, OpenAISpec, parse_spec
 from programs.errors import UnreachableModelError
 
 # A server of the user's own choice never gets the key that is meant for another one.
@@ -43,7 +43,7 @@ def connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
     return {"model": f"openai/{spec.model}", "api_base": spec.base_url, "api_key": _key(spec) or "none"}
 
 
-def withheld(spec: OpenAISpec | HostedSpec | LocalSpec) -> str | None:
+def withheld(spec: ModelSpec) -> str | None:
     """Return that the key in the environment is not sent to a server, and the mend; None if there is nothing to say."""
     if not isinstance(spec, OpenAISpec) or spec.takes_key or not os.environ.get(_KEY_VARIABLE):
         return None
@@ -60,7 +60,7 @@ def check_server(text: str) -> None:
         UnreachableModelError: it does not answer; the message says why and what to do.
     """
     spec = parse_spec(text)
-    if not isinstance(spec, LocalSpec):
+    if isinstance(spec, OpenAISpec | HostedSpec):
         check_served(spec)
 
 

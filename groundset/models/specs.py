@@ -4,6 +4,7 @@
 |---|---|
 | `qwen2.5-coder-0.5b` | a generator of the catalogue, pulled on first use, run in this process |
 | `path/to/model.gguf` | weights of your own, run in this process |
+| `hf/<owner>/<repo>/<file>.gguf` | a file of the Hugging Face Hub, fetched once; `@<revision>` may follow |
 | `openai/<model>@<base url>` | any OpenAI-compatible server: Ollama, vLLM, llama-server, LM Studio |
 | `provider/model` | any other DSPy/LiteLLM string: a hosted model |
 
@@ -15,10 +16,13 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 from urllib.parse import urlsplit
 
 from groundset.models.cache import entry_path, file_sha256
 from groundset.models.catalogue import CATALOGUE, near_matches
+from groundset.models.hub_files import pull_hub_file
+from groundset.models.hub_names import FORM, HubSpec, parse_hub_name
 from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
 from programs.errors import ModelError, UnknownModelError
@@ -81,7 +85,8 @@ class HostedSpec:
         return self.model
 
 
-ModelSpec = LocalSpec | OpenAISpec | HostedSpec
+OpenableSpec = LocalSpec | OpenAISpec | HostedSpec
+ModelSpec = OpenableSpec | HubSpec
 
 
 def parse_spec(text: str) -> ModelSpec:
@@ -96,6 +101,8 @@ def parse_spec(text: str) -> ModelSpec:
         if entry.role != "generator":
             raise UnknownModelError(f"{text} is an {entry.role}: it cannot write text (`groundset models list`).")
         return LocalSpec(entry_path(entry), entry.sha256, entry.name)
+    if named := parse_hub_name(text):
+        return named
     if server := _SERVER.fullmatch(text):
         return OpenAISpec(server["model"], _base_url(server["url"]))
     if text.startswith("openai/") and "@" in text:
@@ -108,7 +115,7 @@ def parse_spec(text: str) -> ModelSpec:
         return HostedSpec(text)
     raise UnknownModelError(
         f"No model is called {text!r}{near_matches(text)} A catalogue name (`groundset models list`), "
-        "a path to a .gguf file, openai/<model>@<base url> or provider/model names one."
+        f"a path to a .gguf file, {FORM}, openai/<model>@<base url> or provider/model names one."
     )
 
 
@@ -126,7 +133,7 @@ def is_loopback(host: str) -> bool:
 
 def receiver(spec: ModelSpec) -> str | None:
     """Return who gets the texts that a model is asked about, None if they stay on this machine."""
-    if isinstance(spec, LocalSpec) or (isinstance(spec, OpenAISpec) and spec.is_here):
+    if isinstance(spec, LocalSpec | HubSpec) or (isinstance(spec, OpenAISpec) and spec.is_here):
         return None
     if isinstance(spec, OpenAISpec):
         return spec.host
@@ -137,13 +144,26 @@ def receiver(spec: ModelSpec) -> str | None:
     return f"{provider}, which hosts {spec.model}"
 
 
-def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> None:
-    """Pull the weights of a catalogue model, check that those of your own are still the same or that a server answers.
+@overload
+def ensure_available(spec: LocalSpec | HubSpec, *, progress: PullProgress | None = None) -> LocalSpec: ...
+
+
+@overload
+def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> OpenableSpec: ...
+
+
+def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> OpenableSpec:
+    """Return what can be opened: weights that are here and verified, or a model on a server that answers.
+
+    Weights of the catalogue and files of the Hugging Face Hub are pulled if they are missing.
 
     Raises:
         ModelError: the weights cannot be fetched, or have changed.
         UnreachableModelError: the model's server does not answer, refuses the key or does not serve the model.
     """
+    if isinstance(spec, HubSpec):
+        path, sha256 = pull_hub_file(spec, progress=progress)
+        return LocalSpec(path, sha256, spec.name)
     if not isinstance(spec, LocalSpec):
         from groundset.models.servers import check_served
 
@@ -152,6 +172,7 @@ def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -
         pull(spec.name, progress=progress)
     elif not spec.path.is_file() or file_sha256(spec.path) != spec.sha256:
         raise ModelError(f"{spec.path} has changed or vanished since it was named.")
+    return spec
 
 
 def _base_url(url: str) -> str:

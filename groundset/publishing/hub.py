@@ -5,18 +5,18 @@ endpoint speaks: they are small. The commit comes last and names the one that it
 before leaves the dataset as it was, and what was sent is not sent again.
 """
 
-import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from groundset import __version__, privacy
+from groundset import __version__
 from groundset.folders import fits
-from groundset.models.answers import UnusableAnswerError, bounding
+from groundset.models.answers import UnusableAnswerError
+from groundset.models.hub_client import hub_address, hub_token, online, quiet_client
 from groundset.models.progress import human_size
 from groundset.publishing.card import MAIN
 from groundset.publishing.errors import explained
@@ -26,7 +26,7 @@ from groundset.tracking.place import without_secrets
 from programs.errors import GroundsetError, HubError, InputError
 
 _KIND = "dataset"
-_CONNECT, _ANSWER = 10.0, 120.0  # seconds
+_ANSWER = 120.0  # seconds
 _ANSWER_BYTES = 64 * 2**20  # a listing of as many files as follow takes a fraction
 _OF_THE_CLIENT = (OSError, ValueError, RuntimeError, KeyError)
 _MOST_FILES = 100_000  # the Hub advises against more in one repository
@@ -49,18 +49,15 @@ def asking_the_hub(repo: str) -> Iterator[Asking]:
         HubError: there is no token, or the Hub cannot be reached or refuses something.
     """
     import httpx
-    from huggingface_hub import HfApi, constants, get_token
+    from huggingface_hub import HfApi
 
-    endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
-    host = _host(endpoint)
+    endpoint, host = hub_address()
     token: str | None = None
     try:
-        with _online(), _quiet():
-            token = get_token()
+        with online(), quiet_client(_ANSWER, _ANSWER_BYTES):
+            token = hub_token()
             if not token:
                 raise HubError("there is no token for the Hub: set HF_TOKEN, or give `hf auth login`")
-            if not token.isascii() or not token.isprintable():
-                raise HubError("the token for the Hub holds characters that none has; set HF_TOKEN anew")
             api = HfApi(endpoint=endpoint, token=token, library_name="groundset", library_version=__version__)
             yield Asking(api, without_secrets(endpoint), host)
     except GroundsetError:
@@ -168,57 +165,3 @@ def _is_same(there: Any, file: Path) -> bool:
         return bool(there.blob_id == git_hash(file.read_bytes()))
     with file.open("rb") as stream:
         return bool(there.lfs.sha256 == sha_fileobj(stream).hex())
-
-
-def _host(endpoint: str) -> str:
-    """Return the host of an address, with its port if one is named."""
-    try:
-        parts = urlsplit(without_secrets(endpoint))
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return parts.netloc
-    except ValueError:  # a bracket that is not closed, a port that is no number
-        pass
-    raise HubError(f"HF_ENDPOINT {without_secrets(endpoint)} is no address of a Hub: https://huggingface.co is one")
-
-
-@contextmanager
-def _online() -> Iterator[None]:
-    """Let the Hub's client ask the Hub, if nobody but groundset itself has switched that off."""
-    from huggingface_hub import constants
-
-    offline = constants.HF_HUB_OFFLINE
-    constants.HF_HUB_OFFLINE = offline and not privacy.took_the_hub_offline()
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = offline
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the Hub's client from logging, drawing bars, and waiting or reading for ever; then restore its settings."""
-    import httpx
-    from huggingface_hub import get_session, utils
-
-    hub: Any = utils
-    verbosity, drawn = hub.logging.get_verbosity(), not hub.are_progress_bars_disabled()
-    session = get_session()
-    timeout, hooks = session.timeout, session.event_hooks
-    session.timeout = httpx.Timeout(_ANSWER, connect=_CONNECT)
-    bounds = [bounding(_ANSWER_BYTES, _ANSWER), _without_pauses]
-    session.event_hooks = {**hooks, "response": [*hooks["response"], *bounds]}
-    hub.logging.set_verbosity_error()  # its warnings name addresses that let others write
-    hub.disable_progress_bars()
-    try:
-        yield
-    finally:
-        session.timeout, session.event_hooks = timeout, hooks
-        hub.logging.set_verbosity(verbosity)
-        if drawn:
-            hub.enable_progress_bars()
-
-
-def _without_pauses(response: Any) -> None:
-    """Take out the pause that an answer asks for: the client would make it, however long, and say nothing."""
-    for name in ("Retry-After", "RateLimit"):
-        response.headers.pop(name, None)

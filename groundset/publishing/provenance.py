@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from groundset.exports.base import EvaluationSet
+from groundset.models.hub_names import PREFIX
 from programs.types import Chunk
 
 # What of run.json goes out; whatever comes to it later stays here until it is named.
@@ -73,6 +74,8 @@ def _named(value: Any) -> Any:
 
 
 def _is_path(name: str) -> bool:
+    if name.startswith(PREFIX):  # a file of the Hub: weights of this machine are called by their last name
+        return False
     return bool(_ON_THIS_MACHINE.match(name)) or name.count("/") > 1 or name.lower().endswith(".gguf")
 
 

@@ -21,6 +21,7 @@ from groundset.compiled import CHAMPION, NONE, SHIPPED
 from groundset.corpus import ChunkerName, CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
 from groundset.models.catalogue import CATALOGUE
+from groundset.models.hub_names import PREFIX
 from groundset.options import option_name, reason_of, recipe_options, wrong_options
 from groundset.retrieval.stores import STORES
 from groundset.runs.schedule import WINDOW
@@ -231,7 +232,7 @@ def _path_in(option: str, value: str, folder: Path) -> str:
         kind, _, path = value.partition(":")
         return path if kind in STORES and STORES[kind].takes_folder else ""
     if option == "lm":
-        is_path = value.lower().endswith(".gguf")
+        is_path = value.lower().endswith(".gguf") and not value.startswith(PREFIX)
     elif option == "compiled":
         is_path = value not in (SHIPPED, CHAMPION, NONE)
     else:

@@ -78,8 +78,8 @@ def run_generation(
     _check_names(config)
     with progress.waiting("Checking the documents and the model"):
         identity = identity_of(config)
-        if openers.language_model is None:
-            identity = with_models(identity, lm=_name_lm(config.lm))
+        if openers.language_model is None and (name := _name_lm(config.lm)) is not None:
+            identity = with_models(identity, lm=name)
     with ExitStack() as stack, progress:
         store, growth = stack.enter_context(RunStore.open(out)) if holds_run(out) else None, None
         if store is not None:
@@ -154,10 +154,16 @@ def _refuse_derived(store: RunStore, out: Path) -> None:
         )
 
 
-def _name_lm(spec: str) -> ModelName:
+def _name_lm(spec: str) -> ModelName | None:
+    """Return what names a language model, None if that is known only once it has been fetched."""
+    from groundset.models.hub_files import fetched_sha256
+    from groundset.models.hub_names import HubSpec
     from groundset.models.specs import LocalSpec, parse_spec
 
     parsed = parse_spec(spec)
+    if isinstance(parsed, HubSpec):
+        sha256 = fetched_sha256(parsed)
+        return ModelName(parsed.name, sha256) if sha256 else None
     return ModelName(parsed.name, parsed.sha256 if isinstance(parsed, LocalSpec) else None)
 
 

@@ -65,7 +65,7 @@ class RunModels:
 
         spec = _spec_of(config) if openers.language_model is None else None
         if spec is not None:
-            ensure_available(spec)  # before documents are read, which can take minutes
+            spec = ensure_available(spec)  # before documents are read, which can take minutes
         self._spec, self._tell = spec, tell
         self.take({})
         tell(f"Loading the embedding model {config.embedder}.")

@@ -87,7 +87,7 @@ def open_lm(
     verbose: bool = False,
     tell: Callable[[str], object] | None = None,
 ) -> LanguageModel:
-    """Open the language model that ``spec`` names; weights of the catalogue are pulled if they are missing.
+    """Open the language model that ``spec`` names; weights are pulled if they are missing.
 
     A server is asked first whether it serves the model. Who will get texts, if they leave this machine, is always said.
 
@@ -106,8 +106,7 @@ def open_lm(
         WeightsError: if weights that are not the catalogue's cannot be loaded.
         ModelError: if the weights cannot be fetched, verified or loaded.
     """
-    parsed = parse_spec(spec) if isinstance(spec, str) else spec
-    ensure_available(parsed)
+    parsed = ensure_available(parse_spec(spec) if isinstance(spec, str) else spec)
     if isinstance(parsed, LocalSpec):
         check_weights(parsed, adapters or {}, tell or partial(say, err=True))
         engine = EmbeddedEngine(parsed.path, workers=workers, adapters=adapters, verbose=verbose)

@@ -18,6 +18,7 @@ from groundset.files import write_text
 from groundset.models.cache import cache_home
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.specs import LocalSpec
+from groundset.processors import machine_bytes
 from groundset.runtime.vocabulary import head_fault
 from programs.errors import EngineError, InputError, WeightsError
 
@@ -65,7 +66,7 @@ def _trial(path: Path, adapter: Path | None) -> str:
     size = sum(file.stat().st_size for file in files)
     memory = _ROOM_BYTES + _PROCESSOR_BYTES * (os.cpu_count() or 1) + _TIMES_SIZE * size
     # Weights are mapped and do not count, but some processors have them arranged anew.
-    memory = max(_ROOM_BYTES + size, min(memory, _machine_bytes() * 3 // 4))
+    memory = max(_ROOM_BYTES + size, min(memory, machine_bytes() * 3 // 4))
     child = BoundedProcess(f"{__name__}:{load.__name__}", Limits(memory >> 20, output_mb=1))
     try:
         said: str = child([str(file) for file in files], _PATIENCE_S + size / _BYTES_A_SECOND)
@@ -100,8 +101,3 @@ def load(files: list[str]) -> str:
         told = str(error) or type(error).__name__
         return told.removeprefix(f"{path.name}: the embedded runtime cannot load this model: ")
     return ""
-
-
-def _machine_bytes() -> int:
-    """Return the memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -23,6 +23,7 @@ from programs.steps import STEPS
 
 HEAD = "head"
 _VERSION = 1
+_LONGEST_FOLDER = 200  # bytes; file systems know names of 255
 
 
 class Adapter(BaseModel):
@@ -82,8 +83,15 @@ class CompiledState(BaseModel):
 
 
 def folder_of(model: str) -> str:
-    """Return the name of the folder that holds a model's states: the model's name without what a path would read."""
-    return re.sub(r"[^\w.-]+", "-", model)
+    """Return the name of the folder that holds a model's states: the model's name without what a path would read.
+
+    A name that is too long for a folder is cut, and told apart from others by a hash.
+    """
+    name = re.sub(r"[^\w.-]+", "-", model)
+    if len(name.encode()) <= _LONGEST_FOLDER:
+        return name
+    digest = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{name.encode()[:_LONGEST_FOLDER].decode(errors='ignore')}-{digest}"
 
 
 def signature_hash(signature: type[dspy.Signature]) -> str:

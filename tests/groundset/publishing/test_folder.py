@@ -174,6 +174,9 @@ def test_models_are_told_where_no_one_recipe_made_all_questions(dry, run_of, met
     assert "| parser | one and none |" in card
     assert "A small language model wrote the questions." in card
     assert "Critics decide" not in card, "not of all questions"
+    models["lm"] = {"name": "hf/org/tiny-GGUF/tiny.gguf", "sha256": "a" * 64}
+    written = contents(dry(run_of(tmp_path / "hub", meta={"configuration": configuration, "models": models})))
+    assert "| language model | hf/org/tiny-GGUF/tiny.gguf |" in written["README.md"].decode()
     models["lm"] = {"name": "tiny.gguf and unknown", "sha256": None}
     written = contents(dry(run_of(tmp_path / "some", meta={"configuration": configuration, "models": models})))
     assert "A small language model wrote some of the questions." in written["README.md"].decode()

@@ -55,6 +55,12 @@ def test_paths_in_a_file_are_those_beside_it(tmp_path, monkeypatch):
         assert chosen(make_config({}, named)) == paths_in(file.parent)
 
 
+@pytest.mark.parametrize("name", ["hf/org/tiny-GGUF/tiny.gguf", "hf/org/tiny-GGUF/tiny.gguf@v1"])
+def test_a_file_of_the_hub_is_no_path(tmp_path, name):
+    assert make_config({}, written(tmp_path / "run.toml", {"lm": name})).lm == name
+    assert make_config({"documents": DOCS, "lm": name}).anchored().lm == name
+
+
 def test_paths_of_the_command_are_made_absolute(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert chosen(make_config({"documents": DOCS, **PATHS}).anchored()) == paths_in(tmp_path)

@@ -1,6 +1,7 @@
 """Finding in a passage the words that a model says it copied from it."""
 
 import re
+from itertools import islice
 
 from rapidfuzz import fuzz
 
@@ -10,6 +11,8 @@ from programs.text import numbers
 # of ten scores about 90.
 _LEAST = 88.0  # per cent of the characters that agree
 _SHORTEST = 3  # characters; of fewer every passage holds something like them
+_WORD = re.compile(r"\w+")
+_REACH = 4  # words
 _PIECES = re.compile(r"\s*(?:\|+|\[?(?:\.{3}|…)\]?)\s*")
 
 
@@ -24,7 +27,7 @@ def find_quote(passage: str, quote: str) -> str | None:
     # Where lower case is of another length the places are not those of the passage.
     if found is None or len(passage.casefold()) != len(passage) or len(quote) > len(passage):
         return None
-    words = _whole_words(passage, found.dest_start, found.dest_end)
+    words = _whole_words(passage, found.dest_start, found.dest_end, quote)
     return words if numbers(quote) <= numbers(words) else None
 
 
@@ -36,9 +39,15 @@ def find_quotes(passage: str, quotes: str) -> list[str] | None:
     return kept if kept and len(kept) == len(found) else None
 
 
-def _whole_words(text: str, start: int, end: int) -> str:
+def _whole_words(text: str, start: int, end: int, quote: str) -> str:
+    """Return the words of a text around a span that are most like a quote.
+
+    The span is as long as the quote; where that leaves words out, the words of the text reach further.
+    """
     while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
         start -= 1
-    while end < len(text) and text[end - 1].isalnum() and text[end].isalnum():
-        end += 1
-    return text[start:end].strip()
+    ends = [end, *(match.end() for match in islice(_WORD.finditer(text, end), _REACH))]
+    best = max(ends, key=lambda place: fuzz.ratio(quote.casefold(), text[start:place].casefold()))
+    while best < len(text) and text[best - 1].isalnum() and text[best].isalnum():
+        best += 1
+    return text[start:best].strip()

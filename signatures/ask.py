@@ -17,11 +17,11 @@ class WrittenQuestion(BaseModel):
 
 class AskPassage(dspy.Signature):
     """Write questions that a user of these documents would ask and this passage alone answers: one for each kind that
-    is wanted, and none for a kind that the passage has nothing on.
+    is wanted. Where the passage has nothing on a kind, ask for what it does tell and name that kind instead.
 
-    A question asks one thing in the words of somebody who has not seen the passage. It names its subject in full, so
-    that it can be understood alone, and does not give its answer away. The answer is right, complete and stated in
-    the passage. The evidence is copied from the passage word for word.
+    A question asks one thing in the words of somebody who wants to know or to do something and has not seen the
+    passage. It names its subject in full, so that it can be understood alone, and does not give its answer away. The
+    answer is right, complete and stated in the passage. The evidence is copied from the passage word for word.
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage")

@@ -11,10 +11,11 @@ class CombinePassages(dspy.Signature):
 
     Such a question describes a thing by what one passage says of it and asks what another one tells (bridge), compares
     what the passages say of like things (comparison), or asks for something that only follows from all of them
-    (general). It asks one thing in the words of somebody who has not seen the passages, names its subject in full and
-    does not give its answer away. The answer is right, complete and stated in the passages. The evidence is copied
-    word for word, a piece of each passage, separated by " | ". Write nothing where the passages have too little to do
-    with each other.
+    (general). It asks one thing in plain words, as somebody would who wants to know it and has not seen the passages;
+    it is no riddle and no string of clauses. It names its subject in full, does not give its answer away and adds
+    nothing that the passages do not say. The answer is right, complete and stated in the passages. The evidence is
+    copied word for word, a piece of each passage, separated by " | ". Where the passages have too little to do with
+    each other, write "none" as the question.
     """
 
     passages: str = dspy.InputField(desc="the passages, each under its number with title and headings")

@@ -6,9 +6,10 @@ import dspy
 class EvolveQuestion(dspy.Signature):
     """Change the question as the change says. The passage alone must answer the new question.
 
-    The new question asks one thing, reads as a person would ask it, names its subject in full and does not speak of
-    the passage. Its answer is right, complete and stated in the passage. The evidence is copied from the passage word
-    for word. Write "none" as the question if the passage does not allow the change.
+    The new question asks one thing in plain words, as somebody would who wants to know it; it is no riddle. It names
+    its subject in full and does not speak of the passage. Its answer is right, complete and stated in the passage.
+    The evidence is copied from the passage word for word. Write "none" as the question if the passage does not allow
+    the change.
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage")

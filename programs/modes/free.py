@@ -11,7 +11,7 @@ from programs.quotes import find_quotes
 from programs.stages.answer_by_reading import AnswerByReading
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.steps.ask import LENGTHS
-from programs.steps.question import tidy_question
+from programs.steps.question import is_none, tidy_question
 from programs.text import has_words, tokens
 from programs.tools import Tools
 from programs.trail import Trail
@@ -130,7 +130,7 @@ class EvolveFreely(dspy.Module):
         )
         said = written.new_question
         focus, reason = checked(context.passage, said, written.new_answer, written.evidence, seed.focus.kind)
-        if said.strip(" .\"'").casefold() == "none":
+        if is_none(said):
             reason = "the passage does not allow it"
         trail.say(name, EVOLVED, _told(focus), good=reason is None, reason=reason)
         if reason is not None:

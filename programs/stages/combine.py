@@ -10,7 +10,7 @@ from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.need_by_reading import NeedByReading
 from programs.steps.ask import LENGTHS
 from programs.steps.combine import KINDS, numbered
-from programs.steps.question import tidy_question
+from programs.steps.question import is_none, tidy_question
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Draft, Focus
@@ -77,7 +77,9 @@ class Combine(dspy.Module):
             told = {"question": question, "answer": answer, "evidence": each.evidence, "kind": each.kind}
             contexts = tuple(context for context in trail.contexts if pieces and pieces.get(context.chunk.chunk_id))
             reason = None
-            if not question or not answer:
+            if is_none(question):
+                reason = "the passages have too little to do with each other"
+            elif not question or not answer:
                 reason = "no question with an answer was written"
             elif pieces is None:
                 reason = "its evidence is not in the passages"

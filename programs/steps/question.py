@@ -23,6 +23,11 @@ def tidy_question(text: str) -> str:
     return (head.rstrip() + mark).strip()
 
 
+def is_none(text: str) -> bool:
+    """Say whether a model wrote that there is no such question."""
+    return text.strip(" .\"'").casefold() == "none"
+
+
 def seed_question(written: str, focus: Focus, language: Language) -> str:
     """Return the question of a completion; the focus's own where syntax left nothing to write but the answer."""
     question = language.without_answer(tidy_question(written), focus.answer)

@@ -10,6 +10,7 @@ from groundset.runtime.adapter import PlainTextAdapter
 from programs.facts import rare_names
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
+from programs.modes import MODES
 from programs.reading import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.base import Material, Past
@@ -37,7 +38,11 @@ WRITING = {
     "Say the question": "compress",
     "Say in one short": "feedback",
     "Rewrite the question as": "rewrite",
+    "Answer the question in one to three": "open_answer",
     "Answer the question": "answer",
+    "Write questions that a user": "ask",
+    "Write questions that need all": "combine",
+    "Change the question": "evolve",
 }
 # Two facts that share a name: the second one tells of who is named in the first one.
 FOUNDED = ("The Lodrin yard was founded by the shipwright Anna Brock in 1911.", "1911")
@@ -186,14 +191,16 @@ def tools_of(*, bad: Bad = nothing_is_bad, rank: int | None = 1, parse: Parse | 
     return Tools(languages=languages_with(parse), **told)
 
 
-def material_of(contexts: Sequence[Context], near: Mapping[str, Mapping[str, float]] | None = None) -> Material:
+def material_of(
+    contexts: Sequence[Context], near: Mapping[str, Mapping[str, float]] | None = None, mode: str = "guided"
+) -> Material:
     """Return what an agenda is made from; ``near`` holds the similarities of the chunks near a chunk."""
 
     def hits(chunk_id: str, limit: int) -> list[Hit]:
         found = (near or {}).get(chunk_id, {}).items()
         return [Hit(chunk_id=name, text="", similarity=similarity) for name, similarity in found][:limit]
 
-    return Material(contexts, hits, languages_with(None))
+    return Material(contexts, hits, languages_with(None), MODES[mode])
 
 
 def offers_of(

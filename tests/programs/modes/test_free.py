@@ -1,0 +1,238 @@
+"""Mode ``free``: what the model is shown, what of its words is kept, and how its questions become samples."""
+
+from typing import Any
+
+import pytest
+from scripted_program import (
+    TEXT,
+    Bad,
+    ScriptedCritic,
+    ScriptedEngine,
+    chunk_of,
+    make_attempt,
+    material_of,
+    nothing_is_bad,
+    reasons,
+    tools_of,
+)
+
+from programs.recipes import RECIPES
+from programs.steps import STEPS
+from programs.steps.demos import Demos
+from programs.types import Attempt, Context, Focus, Outcome
+
+DATE = "On what date did the Henn Lady strike the Grey Widow?"
+WHY = "Why did the Henn Lady strike the Grey Widow in 2009?"
+CARS = "How many cars does the Henn Lady carry?"
+
+
+def written(question: str, answer: str, evidence: str = TEXT[TEXT.index("On 22") :], kind: str = "fact") -> str:
+    return f"Kind: {kind}\nQuestion: {question}\nAnswer: {answer}\nEvidence: {evidence}"
+
+
+DATED = written(DATE, "22 February 2009")
+CAUSED = written(WHY, "it was avoiding a small fishing boat", kind="why")
+CARRIED = written(CARS, "36", "carries 36 cars")
+
+
+def kinds(*names: str) -> tuple[Focus, ...]:
+    return tuple(Focus(sentence="", answer="", kind=name) for name in names)
+
+
+def context_with(*names: str) -> Context:
+    chunk = chunk_of()
+    return Context(
+        chunk=chunk, passage=TEXT, topic="Henn ferry", language="en", foci=kinds(*names), before="The strait is narrow."
+    )
+
+
+def run(
+    script: dict[str, Any],
+    wanted: str = "simple",
+    *,
+    demos: Demos,
+    asked: tuple[Focus, ...] = (),
+    bad: Bad = nothing_is_bad,
+    recipe: str = "evolved",
+    contexts: tuple[Context, ...] = (),
+    **options: Any,
+) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
+    critic = ScriptedCritic(bad)
+    tools = tools_of(demos=demos, critics=dict.fromkeys(STEPS, critic), mode="free")
+    row = RECIPES[recipe]
+    engine = ScriptedEngine({"open_answer": "It was avoiding a small fishing boat.", **script})
+    attempt = Attempt(number=0, contexts=contexts or (context_with("fact", "why"),), wanted=wanted, asked=asked)
+    outcome, _ = make_attempt(row.program(tools, row.options(**options)), attempt, engine)
+    return outcome, engine, critic
+
+
+def test_the_model_sees_the_passage_with_what_stands_around_it_and_what_was_asked(demos: Demos) -> None:
+    before = Focus(sentence="carries 36 cars", answer="36", wording=CARS)
+    outcome, engine, _ = run({"ask": DATED}, demos=demos, asked=(before,))
+    told = engine.requests[0].messages[-1].text
+    for line in ("Topic: Henn ferry", "Before: The strait is narrow.", f"Passage: {TEXT}", "Kinds: fact; why"):
+        assert line in told
+    assert f"Asked already: {CARS}" in told
+    (draft,) = outcome.drafts
+    assert (draft.question, draft.answer) == (DATE, "22 February 2009")
+    assert draft.metadata["kind"] == "fact"
+    assert draft.metadata["focus"] in TEXT
+    assert [focus.wording for focus in outcome.asked] == [DATE]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (written(DATE, "22 February 2009", "it sank in the deep sea near Ostry"), "its evidence is not in the passage"),
+        (written("Did the Henn Lady strike the Grey Widow rock?", "the Grey Widow"), "it gives its answer away"),
+        (written("", "x"), "no question with an answer was written"),
+        (written(DATE, ""), "no question with an answer was written"),
+        ("I would rather not.", "no question can be read from what was written"),
+        ("", "no question can be read from what was written"),
+    ],
+)
+def test_what_does_not_hold_together_costs_one_candidate(demos: Demos, text: str, reason: str) -> None:
+    outcome, _, _ = run({"ask": text}, demos=demos)
+    assert not outcome.drafts
+    assert reasons(outcome) == [("ask", reason)]
+    outcome, _, _ = run({"ask": f"{text}\n\n{CARRIED}", "answer": "36 cars"}, demos=demos)
+    assert [draft.question for draft in outcome.drafts] == [CARS]
+
+
+def test_a_second_question_is_judged_only_where_the_first_becomes_no_sample(demos: Demos) -> None:
+    _, _, critic = run({"ask": f"{DATED}\n\n{CAUSED}"}, demos=demos)
+    assert WHY not in [inputs.get("question") for inputs in critic.asked]
+    outcome, _, critic = run({"ask": f"{DATED}\n\n{CAUSED}", "answer": "not stated"}, demos=demos)
+    assert WHY in [inputs.get("question") for inputs in critic.asked]
+    assert ("answer", "not found in the passage") in reasons(outcome)
+
+
+def test_where_none_is_good_the_best_is_mended(demos: Demos) -> None:
+    def bad(name: str, inputs: dict[str, Any]) -> bool:
+        return name == "clear" and inputs.get("question") != DATE
+
+    script = {"ask": written("When did it happen to her?", "22 February 2009"), "feedback": "Name it.", "rewrite": DATE}
+    outcome, engine, _ = run(script, demos=demos, bad=bad)
+    assert [draft.question for draft in outcome.drafts] == [DATE]
+    assert engine.steps == ["ask", "feedback", "rewrite", "answer"]
+
+
+def test_an_answer_stands_if_a_reader_comes_to_the_same(demos: Demos) -> None:
+    outcome, _, _ = run({"ask": DATED, "answer": "on 22 February 2009"}, demos=demos)
+    assert outcome.drafts[0].answer == "22 February 2009"
+    differs = lambda name, inputs: name == "agree"  # noqa: E731
+    outcome, _, _ = run({"ask": DATED, "answer": "in 2004"}, demos=demos, bad=differs)
+    assert reasons(outcome)[0] == ("answer", "another answer than expected")
+
+
+def test_every_sentence_of_an_open_answer_must_be_supported(demos: Demos) -> None:
+    answer = "The Henn Lady struck it on 22 February 2009. It sank at once."
+    script = {"ask": written(DATE, answer), "answer": answer, "open_answer": answer}
+    unsupported = lambda name, inputs: name == "grounded" and inputs["answer"] == "It sank at once."  # noqa: E731
+    outcome, engine, _ = run(script, demos=demos, bad=unsupported, answers="open")
+    assert reasons(outcome) == [("grounding", "answer not supported")]
+    assert "Answers: one to three whole sentences" in engine.requests[0].messages[-1].text
+
+
+def evolved(question: str, answer: str = "it was avoiding a small fishing boat") -> str:
+    return f"New question: {question}\nNew answer: {answer}\nEvidence: {TEXT[TEXT.index('On 22') :]}"
+
+
+def test_a_question_is_evolved_with_its_own_answer(demos: Demos) -> None:
+    script = {"ask": DATED, "evolve": evolved(WHY), "answer": "it was avoiding a small fishing boat"}
+    outcome, engine, _ = run(script, "reasoning", demos=demos)
+    (draft,) = outcome.drafts
+    assert (draft.question, draft.evolution) == (WHY, "reasoning")
+    assert draft.metadata["seed_question"] == DATE
+    assert engine.steps == ["ask", "evolve", "answer"]  # the seed itself is not answered
+
+
+def test_what_fails_is_tried_once_as_another_evolution_and_then_offered_as_it_was_asked(demos: Demos) -> None:
+    mix = {"simple": 1, "reasoning": 1, "conditional": 1}
+    script = {"ask": DATED, "evolve": ["New question: none", evolved(WHY)], "answer": "it was avoiding a fishing boat"}
+    outcome, engine, _ = run(script, "reasoning", demos=demos, mix=mix)
+    assert [draft.evolution for draft in outcome.drafts] == ["conditional"]
+    outcome, engine, _ = run({"ask": DATED, "evolve": "New question: none"}, "reasoning", demos=demos, mix=mix)
+    assert [draft.evolution for draft in outcome.drafts] == ["simple"]
+    assert engine.steps == ["ask", "evolve", "evolve", "answer"]
+    assert reasons(outcome) == [(name, "the passage does not allow it") for name in ("reasoning", "conditional")]
+
+
+def test_a_question_of_too_many_words_is_refused(demos: Demos) -> None:
+    long = f"{WHY[:-1]}, as far as {' and '.join(['anybody'] * 14)} can tell from the log of the ship?"
+    script = {"ask": DATED, "evolve": evolved(long), "compress": long, "answer": "it was avoiding a small fishing boat"}
+    outcome, _, _ = run(script, "constrain", demos=demos, mix={"simple": 1, "constrain": 1})
+    assert [draft.evolution for draft in outcome.drafts] == ["simple"]
+    assert any("words, at most 25" in reject.reason for reject in outcome.rejects)
+
+
+def test_a_question_in_plainer_words_may_ask_for_the_same(demos: Demos) -> None:
+    script = {"ask": DATED, "evolve": evolved("When did the Henn Lady hit the Grey Widow?", "22 February 2009")}
+    same = lambda name, inputs: name == "same"  # noqa: E731
+    outcome, _, _ = run(script, "simplify", demos=demos, mix={"simple": 1, "simplify": 1}, bad=same)
+    assert [draft.evolution for draft in outcome.drafts] == ["simplify"]
+    outcome, _, _ = run(script, "constrain", demos=demos, mix={"simple": 1, "constrain": 1}, bad=same)
+    assert [draft.evolution for draft in outcome.drafts] == ["simple"]
+
+
+YARD = "The Lodrin yard was founded by the shipwright Anna Brock in 1911."
+BUILDER = "Who founded the yard at which the Henn Lady was built?"
+
+
+def two() -> tuple[Context, Context]:
+    other = Context(
+        chunk=chunk_of(YARD, "yard-0001", "yard", "Lodrin yard"), passage=YARD, topic="Lodrin", language="en"
+    )
+    return context_with(), other
+
+
+def test_several_passages_are_read_whole_and_each_must_be_needed(demos: Demos) -> None:
+    text = written(
+        BUILDER, "Anna Brock", "was built at the Lodrin yard | founded by the shipwright Anna Brock", "bridge"
+    )
+    script: dict[str, Any] = {"combine": text, "answer": ["not stated", "not stated", "Anna Brock"]}
+    outcome, engine, _ = run(script, "multi_context", demos=demos, contexts=two())
+    (draft,) = outcome.drafts
+    assert (draft.question, draft.evolution) == (BUILDER, "multi_context")
+    assert draft.relevant == (("ferry-0001",), ("yard-0001",))
+    told = engine.requests[0].messages[-1].text
+    assert f"[1] Henn ferry\n{TEXT}" in told
+    assert f"[2] Lodrin\n{YARD}" in told
+
+    script["answer"] = ["not stated", "Anna Brock", "Anna Brock"]
+    outcome, _, _ = run(script, "multi_context", demos=demos, contexts=two())
+    assert not outcome.drafts
+    assert reasons(outcome) == [("needed", "1 of 2 chunks are not needed")]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (written(BUILDER, "Anna Brock", "founded by the shipwright Anna Brock"), "its evidence lies in 1 passage"),
+        (
+            written(BUILDER, "Anna Brock", "built at the Lodrin yard | by Maria Kolb"),
+            "its evidence is not in the passages",
+        ),
+        (written("none", "none", "none"), "the passages have too little to do with each other"),
+    ],
+)
+def test_evidence_must_lie_in_several_passages(demos: Demos, text: str, reason: str) -> None:
+    outcome, _, _ = run({"combine": text}, "multi_context", demos=demos, contexts=two())
+    assert reasons(outcome) == [("combine", reason)]
+    outcome, _, _ = run({"combine": text}, "multi_context", demos=demos, contexts=two(), recipe="multi")
+    assert reasons(outcome) == [("combine", reason)]
+
+
+def test_single_and_roundtrip_ask_freely_too(demos: Demos) -> None:
+    outcome, _, _ = run({"ask": DATED}, demos=demos, recipe="single")
+    assert [draft.question for draft in outcome.drafts] == [DATE]
+    outcome, _, _ = run({"ask": DATED}, demos=demos, recipe="roundtrip", contexts=(context_with(),))
+    assert [draft.question for draft in outcome.drafts] == [DATE]
+
+
+def test_roundtrip_offers_no_facts_of_syntax() -> None:
+    context = context_with().model_copy(update={"foci": (Focus(sentence=TEXT, answer="36"),)})
+    row = RECIPES["roundtrip"]
+    agenda = row.agenda(material_of([context], mode="free"), row.options(), 1)
+    ((offered,),) = agenda.offers("ferry-0001", 0, ()).values()
+    assert offered.foci == ()

@@ -1,0 +1,84 @@
+"""The agenda of modes that write freely."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from scripted_program import material_of
+
+from programs.recipes.base import Past
+from programs.recipes.by_passage import ByPassage
+from programs.types import Chunk, Context, StepRecord
+
+TABLE = "| pump | lift |\n|---|---|\n| Orrin 3 | 12 m |\n| Orrin 5 | 19 m |"
+CODE = "Start it:\n\n```sh\ntide work jobs.db\n```"
+FORMULA = "The lift follows from $h = p / (g \\rho)$ as long as the hose is filled."
+
+
+def context_of(
+    name: str, text: str = "The mill was built in 1822.", start: int = 0, doc: str = "mill", **more: Any
+) -> Context:
+    chunk = Chunk(chunk_id=name, doc_id=doc, path="m.md", title="Mill", start=start, end=start + len(text), text=text)
+    return Context(chunk=chunk, passage=text, topic="Mill", language="en", **more)
+
+
+def agenda_of(
+    *contexts: Context, evolutions: tuple[str, ...] = ("simple",), near: Any = None, **options: Any
+) -> ByPassage:
+    told = {"weights": {}, "candidates": 2, **options}
+    return ByPassage(material_of(contexts, near, mode="free"), evolutions, **told)
+
+
+def test_kinds_come_by_weight_and_those_of_an_attempt_differ() -> None:
+    contexts = [context_of(f"c{number}") for number in range(40)]
+    weights = {"fact": 3.0, "why": 1.0} | dict.fromkeys(
+        ("definition", "how", "comparison", "list", "consequence", "purpose", "condition"), 0.0
+    )
+    agenda = agenda_of(*contexts, weights=weights)
+    offered = [agenda.offers(key, 0, ())["simple"][0].foci for key in agenda.keys]
+    assert Counter(foci[0].kind for foci in offered) == {"fact": 30, "why": 10}
+    assert all({focus.kind for focus in foci} == {"fact", "why"} for foci in offered)
+    assert all(focus.sentence == "" for foci in offered for focus in foci)
+
+
+def test_a_passage_comes_with_the_end_of_what_stands_before_it() -> None:
+    long = "Old words. " * 60
+    agenda = agenda_of(context_of("b", start=900), context_of("a", long), context_of("c", doc="other"))
+    before = {key: agenda.offers(key, 0, ())["simple"][0].before for key in agenda.keys}
+    assert before["a"] == before["c"] == ""
+    assert before["b"].startswith("… ")
+    assert long.rstrip().endswith(before["b"][2:].rstrip())
+    assert len(before["b"]) <= 302
+
+
+@pytest.mark.parametrize(("evolution", "text"), [("table", TABLE), ("code", CODE), ("formula", FORMULA)])
+def test_what_a_passage_does_not_hold_is_not_asked_of_it(evolution: str, text: str) -> None:
+    agenda = agenda_of(context_of("plain"), context_of("held", text), evolutions=("simple", evolution))
+    assert set(agenda.offers("plain", 0, ())) == {"simple"}
+    assert set(agenda.offers("held", 0, ())) == {"simple", evolution}
+    assert agenda.counts[f"can be asked {evolution}"] == 1
+
+
+def test_near_passages_go_together_another_one_in_each_round() -> None:
+    near = {"a": {"b": 0.6, "c": 0.5, "far": 0.1, "refused": 0.9}}
+    refused = context_of("refused", score=StepRecord(step="chunk", verdict="bad"))
+    contexts = (context_of("a"), context_of("b"), context_of("c"), context_of("far"), refused)
+    agenda = agenda_of(*contexts, evolutions=("simple", "multi_context"), near=near)
+    together = [agenda.offers("a", round_, ()).get("multi_context", ()) for round_ in range(3)]
+    assert [[each.chunk.chunk_id for each in contexts] for contexts in together] == [["a", "b"], ["a", "c"], []]
+    assert "refused" not in agenda.keys
+
+
+def test_a_rare_name_that_passages_share_brings_them_together() -> None:
+    near = {"a": {"b": 0.55, "c": 0.5}}
+    told = "At Ebbing the engineer Maria Kolb led the work."
+    contexts = (context_of("a", told), context_of("b"), context_of("c", f"Later {told}"))
+    agenda = agenda_of(*contexts, evolutions=("multi_context",), near=near)
+    assert [each.chunk.chunk_id for each in agenda.offers("a", 0, ())["multi_context"]] == ["a", "c"]
+
+
+def test_a_passage_that_is_done_with_is_not_offered_again() -> None:
+    given = Past("simple", (), "simple", exhausted=False)
+    assert agenda_of(context_of("a")).offers("a", 1, [given])
+    assert agenda_of(context_of("a"), once=True).offers("a", 1, [given]) == {}
+    assert agenda_of(context_of("a")).offers("a", 1, [given._replace(exhausted=True)]) == {}

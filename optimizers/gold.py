@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from optimizers.gold_rows import (
     AnswerGold,
     AskGold,
-    CombineGold,
     CompressGold,
     ConditionalGold,
     GoldRow,
@@ -26,7 +25,7 @@ from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
 
 _ROWS: tuple[type[GoldRow], ...] = (
     QuestionGold, AnswerGold, RewriteGold, ConditionalGold, ReasoningGold, CompressGold, KeyphrasesGold, SplitGold,
-    MultiGold, SoundGold, AskGold, CombineGold,
+    MultiGold, SoundGold, AskGold,
 )  # fmt: skip
 
 GOLD: Mapping[str, type[GoldRow]] = {get_args(row.model_fields["step"].annotation)[0]: row for row in _ROWS}

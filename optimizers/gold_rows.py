@@ -222,25 +222,6 @@ class AskGold(_OfOneChunk):
             yield from _given_away(self.answer, self.question)
 
 
-class CombineGold(_OfSeveralChunks):
-    """A question that needs all of its passages, with its answer and a piece of evidence from each passage."""
-
-    step: Literal["combine"]
-    topics: tuple[str, ...]
-    passages: tuple[Text, ...] = Field(min_length=2)
-    question: Question
-    answer: Text
-    evidence: tuple[Text, ...]
-    answers: Literal["short", "open"]
-    kind: Literal["bridge", "comparison", "general"]
-
-    def _faults(self) -> Iterator[str]:
-        if not len(self.passages) == len(self.topics) == len(self.evidence) == len(self.chunks):
-            yield "topics, passages and evidence are one of each for every chunk"
-        elif any(words not in passage for words, passage in zip(self.evidence, self.passages, strict=True)):
-            yield "a piece of evidence does not stand in its passage"
-
-
 class KeyphrasesGold(_OfOneChunk):
     """Three to five phrases of a passage that are answers to good questions, the best first."""
 

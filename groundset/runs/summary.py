@@ -136,7 +136,7 @@ def _asked_freely(store: RunStore) -> bool:
 
 def _better_model(store: RunStore) -> list[str]:
     """Return what a better model would add, where the smallest of the catalogue was taken."""
-    if store.told("models", "lm").get("name") != DEFAULT_LM:
+    if ((store.meta("models") or {}).get("lm") or {}).get("name") != DEFAULT_LM:
         return []
     return [
         "A larger model would read whole passages and ask how, why and across passages too: "

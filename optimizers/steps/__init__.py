@@ -6,10 +6,13 @@ from optimizers.steps import (
     answer,
     ask,
     chunk,
+    combine,
     compress,
     conditional,
+    evolve,
     judge,
     keyphrases,
+    open_answer,
     pair,
     question,
     reasoning,
@@ -18,7 +21,23 @@ from optimizers.steps import (
 )
 from optimizers.steps.base import Compiling, Fitting
 
-_MODULES = (keyphrases, question, pair, ask, reasoning, conditional, compress, rewrite, answer, chunk, judge, sound)
+_MODULES = (
+    keyphrases,
+    question,
+    pair,
+    ask,
+    evolve,
+    combine,
+    reasoning,
+    conditional,
+    compress,
+    rewrite,
+    answer,
+    open_answer,
+    chunk,
+    judge,
+    sound,
+)
 
 COMPILABLE: Mapping[str, Compiling] = {module.COMPILING.step.name: module.COMPILING for module in _MODULES}
 

@@ -1,15 +1,15 @@
 """Compiling the step ``ask``: gold passages, and questions about them with answer and evidence."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dspy
 
-from optimizers.gold_rows import AskGold, GoldRow
+from optimizers.gold_rows import AskGold, GoldRow, QuestionGold
 from optimizers.labels import Label
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching
-from optimizers.steps.examples import example_row
+from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.worth import meant_question_worth
 from programs.languages.table import Languages
 from programs.modes.free import checked
@@ -17,6 +17,12 @@ from programs.steps.ask import LENGTHS, STEP
 from signatures import WrittenQuestion
 
 _TOGETHER = 2  # questions of a passage that are shown, and asked for, in one turn: as many as a run asks for
+# Kinds of gold questions about one fact, as free asking calls them; whether something is so is never asked.
+_KINDS = {
+    **dict.fromkeys(("amount", "place", "time", "person", "what"), "fact"),
+    **{kind: kind for kind in ("why", "how", "comparison", "purpose", "condition", "definition", "list")},
+    "what_if": "consequence",
+}
 
 
 class _Turn(AskGold):
@@ -60,12 +66,22 @@ def shown(row: _Turn) -> dict[str, Any]:
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
-    """Return the passages of gold questions, to be shown with these and to try on."""
+    """Return the passages of gold questions, asked freely or about one fact, to be shown with these and to try on."""
+    asked = [*source.gold_of(AskGold), *_of_facts(source)]
     rows = [
         example_row(row, row.passage, shown(row), questions=[each.model_dump() for each in row.questions])
-        for row in turns(source.gold)
+        for row in turns(asked)
     ]
     return rows, rows
+
+
+def _of_facts(source: Source) -> Iterator[AskGold]:
+    """Yield gold questions about one fact as such about its passage: the fact is what the answer rests on."""
+    for row, passage in of_gold(source, QuestionGold):
+        if row.kind in _KINDS and row.fact in passage and row.fact != passage:
+            told = row.model_dump(exclude={"fact", "reply", "before"})
+            told |= {"step": "ask", "kind": _KINDS[row.kind], "topic": topic_once(row.topic)}
+            yield AskGold(**told, passage=passage, evidence=row.fact, answers="short")
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:

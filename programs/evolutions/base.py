@@ -14,7 +14,7 @@ EVOLVED = 1000  # the candidate number of what an evolution makes; seeds count f
 SHORT, LONG = 15, 25  # words that an evolved question may have
 
 
-class Evolved(NamedTuple):
+class EvolvedQuestion(NamedTuple):
     """An evolved question and what it is about now."""
 
     question: str
@@ -24,7 +24,7 @@ class Evolved(NamedTuple):
 class Evolving(Protocol):
     """Makes an evolution; implementations are ``dspy.Module`` classes with their predictors in sight."""
 
-    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
+    def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
         """Return the evolved question, or refuse it and return None."""
         ...
 

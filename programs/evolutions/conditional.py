@@ -3,7 +3,7 @@
 import dspy
 
 from programs.conditions import condition_in
-from programs.evolutions.base import EVOLVED, Evolution, Evolved
+from programs.evolutions.base import EVOLVED, Evolution, EvolvedQuestion
 from programs.languages.base import Condition
 from programs.languages.table import Languages
 from programs.stages.judge_and_mend import Judged
@@ -29,7 +29,7 @@ class Conditional(dspy.Module):
         """Say whether the sentence of the focus states a condition."""
         return _condition(focus, context, focus.opening, languages) is not None
 
-    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
+    def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
         """Return the seed question under a condition that its sentence states."""
         context = trail.contexts[0]
         condition = _condition(seed.focus, context, seed.question, self.tools.languages)
@@ -42,7 +42,7 @@ class Conditional(dspy.Module):
             written = self.tools.write(NAME, self.conditional, context.language, **asked)
             question = tidy_question(written.conditional_question)
         trail.say(NAME, EVOLVED, {"condition": condition.text, "question": question})
-        return Evolved(question, seed.focus)
+        return EvolvedQuestion(question, seed.focus)
 
 
 def _condition(focus: Focus, context: Context, question: str, languages: Languages) -> Condition | None:

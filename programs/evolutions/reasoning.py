@@ -2,7 +2,7 @@
 
 import dspy
 
-from programs.evolutions.base import EVOLVED, Evolution, Evolved
+from programs.evolutions.base import EVOLVED, Evolution, EvolvedQuestion
 from programs.focus import likely_question
 from programs.languages.base import Link
 from programs.languages.table import Languages
@@ -28,7 +28,7 @@ class Reasoning(dspy.Module):
         """Say whether the passage describes a name of the likely question."""
         return _link(focus, context, likely_question(focus), languages) is not None
 
-    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
+    def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
         """Return the seed question with a name replaced by what another sentence says of it."""
         context = trail.contexts[0]
         linked = _link(seed.focus, context, seed.question, self.tools.languages)
@@ -50,7 +50,7 @@ class Reasoning(dspy.Module):
         if question is None:
             trail.refuse(NAME, f"{kind!r} is no kind of {linked.name!r}", question=seed.question)
             return None
-        return Evolved(question, seed.focus)
+        return EvolvedQuestion(question, seed.focus)
 
 
 def _link(focus: Focus, context: Context, question: str, languages: Languages) -> Link | None:

@@ -2,7 +2,7 @@
 
 import dspy
 
-from programs.evolutions.base import Evolution, Evolved
+from programs.evolutions.base import Evolution, EvolvedQuestion
 from programs.languages.table import Languages
 from programs.stages.judge_and_mend import Judged
 from programs.tools import Tools
@@ -22,9 +22,9 @@ class Simple(dspy.Module):
         """Say yes."""
         return True
 
-    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
+    def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
         """Return the seed question."""
-        return Evolved(seed.question, seed.focus)
+        return EvolvedQuestion(seed.question, seed.focus)
 
 
 EVOLUTION = Evolution("simple", "Leaves the question as it is.", by_syntax=Simple)

@@ -13,7 +13,7 @@ from programs.types import Focus
 
 
 @dataclass(frozen=True)
-class Asking:
+class AskOptions:
     """How questions are asked for.
 
     Attributes:
@@ -64,9 +64,9 @@ class Mode:
     name: str
     about: str
     steps: tuple[str, ...]
-    asker: Callable[[Tools, JudgeAndMend, Asking], Asker]
+    asker: Callable[[Tools, JudgeAndMend, AskOptions], Asker]
     answering: Callable[[Tools], Any]
-    evolving: Callable[[Tools, Evolution, Asking], Evolving]
+    evolving: Callable[[Tools, Evolution, AskOptions], Evolving]
     kinds: Mapping[str, float]
     carries: Callable[[Evolution], bool]
     mix: Mapping[str, float]

@@ -5,8 +5,8 @@ from typing import Any
 
 import dspy
 
-from programs.evolutions.base import EVOLVED, Evolution, Evolved
-from programs.modes.base import Asking, Mode
+from programs.evolutions.base import EVOLVED, Evolution, EvolvedQuestion
+from programs.modes.base import AskOptions, Mode
 from programs.quotes import find_quotes
 from programs.stages.answer_by_reading import AnswerByReading
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
@@ -38,7 +38,7 @@ _YES_NO = 2  # words; an answer of so few may stand in its question by chance
 class AskFreely(dspy.Module):
     """Ask the model for questions of the kinds that are wanted, each with its answer and evidence."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, asking: Asking) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndMend, asking: AskOptions) -> None:
         """Ask for as many questions as there are to be candidates, in one call."""
         super().__init__()
         self.tools = tools
@@ -106,7 +106,7 @@ class AskFreely(dspy.Module):
 class EvolveFreely(dspy.Module):
     """Let the model change a question as an evolution says."""
 
-    def __init__(self, tools: Tools, evolution: Evolution, asking: Asking) -> None:
+    def __init__(self, tools: Tools, evolution: Evolution, asking: AskOptions) -> None:
         """Take what writes and the change that is wanted."""
         super().__init__()
         self.tools = tools
@@ -114,7 +114,7 @@ class EvolveFreely(dspy.Module):
         self.length = LENGTHS[asking.answers]
         self.step = tools.predictor("evolve")
 
-    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
+    def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
         """Return the changed question with its own answer and evidence."""
         context, name = trail.contexts[0], self.evolution.name
         written = self.tools.write(
@@ -125,7 +125,7 @@ class EvolveFreely(dspy.Module):
             passage=context.passage,
             question=seed.question,
             answer=seed.focus.answer,
-            change=f"{self.evolution.change} At most {self.evolution.most_words} words.",
+            change=change_of(self.evolution),
             answers=self.length,
         )
         said = written.new_question
@@ -136,7 +136,12 @@ class EvolveFreely(dspy.Module):
         if reason is not None:
             trail.refuse(name, reason, question=focus.wording or None)
             return None
-        return Evolved(focus.wording, focus)
+        return EvolvedQuestion(focus.wording, focus)
+
+
+def change_of(evolution: Evolution) -> str:
+    """Return what a model is told to change, with the most words that it may use."""
+    return f"{evolution.change} At most {evolution.most_words} words."
 
 
 def checked(passage: str, question: str, answer: str, evidence: str, kind: str) -> tuple[Focus, str | None]:

@@ -7,7 +7,7 @@ import dspy
 from programs.evidence import KINDS
 from programs.evolutions.base import BySyntax, Evolution
 from programs.focus import foci_of, open_foci
-from programs.modes.base import Asking, Mode
+from programs.modes.base import AskOptions, Mode
 from programs.stages.answer import Answer
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.pair import Pair
@@ -21,7 +21,7 @@ from programs.types import Focus
 class Ask(dspy.Module):
     """Ask a question about each focus; look for foci where none was chosen ahead."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, asking: Asking, *, pairs: bool | None = None) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndMend, asking: AskOptions, *, pairs: bool | None = None) -> None:
         """Take at most as many of the foci that are looked for as there are to be candidates.
 
         ``pairs`` says whether these are sentences that ``pair`` asks about; by default where that was compiled.
@@ -116,7 +116,7 @@ class Ask(dspy.Module):
         return [focus for focus in found if (focus.sentence, focus.answer) not in before]
 
 
-def by_syntax(tools: Tools, evolution: Evolution, asking: Asking) -> BySyntax:
+def by_syntax(tools: Tools, evolution: Evolution, asking: AskOptions) -> BySyntax:
     """Return what evolves a question by the syntax of its sentence."""
     del asking
     if evolution.by_syntax is None:

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from programs.evolutions import EVOLUTIONS
 from programs.modes import MODES, Mode
-from programs.modes.base import Asking
+from programs.modes.base import AskOptions
 from programs.recipes.base import Agenda, Material, Recipe
 from programs.recipes.by_chunk import ByChunk, ByChunkOptions
 from programs.recipes.by_passage import ByPassage
@@ -76,7 +76,7 @@ class Evolved(dspy.Module):
         super().__init__()
         self.tools = tools
         self.mode = MODES[tools.mode]
-        asking = Asking(options.candidates, options.answers)
+        asking = AskOptions(options.candidates, options.answers)
         self.contexts = Contexts(tools)
         self.judging = JudgeAndMend(tools)
         self.finish = Finish(tools, self.judging, self.mode.answering(tools), options.max_rank)

@@ -11,7 +11,7 @@ import dspy
 from pydantic import Field
 
 from programs.modes import MODES
-from programs.modes.base import Asking
+from programs.modes.base import AskOptions
 from programs.recipes.base import Agenda, Material, Options, Past, Recipe
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.round_trip import RoundTrip
@@ -38,7 +38,7 @@ class RoundTripQuestions(dspy.Module):
         """Compose the stages."""
         super().__init__()
         judging = JudgeAndMend(tools)
-        self.ask = MODES[tools.mode].asker(tools, judging, Asking(options.candidates))
+        self.ask = MODES[tools.mode].asker(tools, judging, AskOptions(options.candidates))
         self.candidates = options.candidates
         self.round_trip = RoundTrip(tools, judging, max_rank=0)
 

@@ -11,7 +11,7 @@ import dspy
 from pydantic import BeforeValidator, Field, field_validator
 
 from programs.modes import MODES
-from programs.modes.base import Asking
+from programs.modes.base import AskOptions
 from programs.recipes.base import Agenda, Material, Recipe
 from programs.recipes.by_chunk import ByChunk, ByChunkOptions
 from programs.recipes.by_passage import ByPassage
@@ -55,7 +55,7 @@ class Single(dspy.Module):
         self.contexts = Contexts(tools)
         judging = JudgeAndMend(tools)
         finish = Finish(tools, judging, mode.answering(tools), options.max_rank)
-        self.seed = Seed(mode.asker(tools, judging, Asking(options.candidates, options.answers)), finish)
+        self.seed = Seed(mode.asker(tools, judging, AskOptions(options.candidates, options.answers)), finish)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
         """Run every stage on one attempt."""

@@ -3,7 +3,7 @@
 import dspy
 
 from programs.stages.judge_and_mend import Judged
-from programs.stages.reading import Reading
+from programs.stages.reading import ReadAnswers
 from programs.tools import Tools
 from programs.trail import Trail
 
@@ -15,7 +15,7 @@ class AnswerByReading(dspy.Module):
         """Take what reads and the critic of answers."""
         super().__init__()
         self.tools = tools
-        self.reading = Reading(tools)
+        self.reading = ReadAnswers(tools)
         self.grounding = tools.predictor("grounding")
 
     def forward(self, trail: Trail, judged: Judged) -> tuple[str, float] | None:

@@ -3,14 +3,14 @@
 import dspy
 
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
-from programs.stages.reading import Reading
+from programs.stages.reading import ReadAnswers
 from programs.trail import Trail
 
 
 class NeedByReading(dspy.Module):
     """Drop chunks that a question does not need, and refuse one that needs fewer than it must."""
 
-    def __init__(self, judging: JudgeAndMend, reading: Reading, fewest: int) -> None:
+    def __init__(self, judging: JudgeAndMend, reading: ReadAnswers, fewest: int) -> None:
         """Keep questions that need ``fewest`` chunks or more."""
         super().__init__()
         self.judging = judging

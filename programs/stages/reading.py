@@ -13,7 +13,7 @@ from programs.types import Context
 _SHORT = 12  # words; longer answers are asked for in whole sentences
 
 
-class Reading(dspy.Module):
+class ReadAnswers(dspy.Module):
     """Answer questions, and compare the answers with those that were meant."""
 
     def __init__(self, tools: Tools) -> None:

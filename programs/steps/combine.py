@@ -12,7 +12,10 @@ STEP = Step("combine", CombinePassages, limits={"max_tokens": 480, "temperature"
 
 
 def numbered(contexts: Sequence[Context]) -> str:
-    """Return passages as one text, each under its number and its topic."""
-    return "\n\n".join(
-        f"[{number}] {context.topic}\n{context.passage}" for number, context in enumerate(contexts, start=1)
-    )
+    """Return the passages of contexts as one text, each under its number and its topic."""
+    return numbered_texts([(context.topic, context.passage) for context in contexts])
+
+
+def numbered_texts(passages: Sequence[tuple[str, str]]) -> str:
+    """Return topics with passages as one text, each under its number and its topic."""
+    return "\n\n".join(f"[{number}] {topic}\n{text}" for number, (topic, text) in enumerate(passages, start=1))

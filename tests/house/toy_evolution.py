@@ -2,7 +2,7 @@
 
 import dspy
 
-from programs.evolutions.base import EVOLVED, Evolution, Evolved
+from programs.evolutions.base import EVOLVED, Evolution, EvolvedQuestion
 from programs.languages.table import Languages
 from programs.stages.judge_and_mend import Judged
 from programs.tools import Tools
@@ -24,11 +24,11 @@ class ByName(dspy.Module):
         """Say whether the document has a name."""
         return bool(context.topic)
 
-    def evolve(self, trail: Trail, seed: Judged) -> Evolved | None:
+    def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
         """Return the seed question with the name of the document before it."""
         question = f"According to {trail.contexts[0].topic}, {seed.question[:1].lower()}{seed.question[1:]}"
         trail.say(NAME, EVOLVED, {"question": question})
-        return Evolved(question, seed.focus)
+        return EvolvedQuestion(question, seed.focus)
 
 
 EVOLUTION = Evolution(NAME, "Puts the question to the document by its name.", by_syntax=ByName)

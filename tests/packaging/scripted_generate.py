@@ -77,7 +77,9 @@ def open_lm(spec, *, journal, **options):
 def main() -> None:
     """Generate and say how the run ended."""
     document, out = map(Path, sys.argv[1:])
-    config = make_config({"documents": (document,), "size": 1, "mix": "simple=1", "candidates": 1, "lm": "scripted"})
+    config = make_config(
+        {"mode": "guided", "documents": (document,), "size": 1, "mix": "simple=1", "candidates": 1, "lm": "scripted"}
+    )
     seams = SimpleNamespace(embedder=Embedder(), critic=Critic())
     result = run_generation(
         config,

@@ -27,7 +27,7 @@ from groundset.runs.reviews import Review
 from groundset.runs.store import RunStore
 
 HEAD = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))
-SMALL = ("--size", 3, "--chunk-size", 300, "--min-length", 50, "--parser", "none")
+SMALL = ("--size", 3, "--chunk-size", 300, "--min-length", 50, "--parser", "none", "--mode", "guided")
 BY_SERVER = ("--optimizer", "labeled", "--budget", 24)
 ROW = {"question": "When does the ferry leave?", "passage": "The ferry leaves Tollvik at nine."}
 

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_run import write_documents
@@ -12,7 +13,12 @@ from groundset.runs.identity import (
     identity_of,
     with_models,
 )
+from groundset.runs.modes import choose_mode
 from programs.errors import InputError, RunMismatchError
+
+
+def settled(config: RunConfig) -> dict[str, Any]:
+    return identity_of(choose_mode(config).config)
 
 
 @pytest.fixture
@@ -21,13 +27,13 @@ def docs(tmp_path: Path) -> Path:
 
 
 def test_only_what_affects_results_counts(docs):
-    first = identity_of(make_config({"documents": (docs,)}))
-    assert first == identity_of(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
-    assert first == identity_of(make_config({"documents": (docs,), "mix": "simple=2,reasoning=0"}))
+    first = settled(make_config({"documents": (docs,)}))
+    assert first == settled(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
+    assert first == settled(make_config({"documents": (docs,), "mix": "simple=2,reasoning=0"}))
     for growing in ({"size": 21}, {"ask": "all"}):
-        assert first == identity_of(make_config({"documents": (docs,), **growing})), growing
+        assert first == settled(make_config({"documents": (docs,), **growing})), growing
     for option, value in {"seed": 1, "mix": "simple=1,reasoning=1", "max_rank": 0, "chunk_size": 999}.items():
-        assert first != identity_of(make_config({"documents": (docs,), option: value})), option
+        assert first != settled(make_config({"documents": (docs,), option: value})), option
 
 
 def test_documents_count_by_name_and_bytes_wherever_they_lie(docs, tmp_path):
@@ -62,8 +68,8 @@ def test_models_count_by_their_weights(tmp_path):
 
 
 def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
-    first = identity_of(make_config({"documents": (docs,)}))
-    other = identity_of(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
+    first = settled(make_config({"documents": (docs,)}))
+    other = settled(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
     with pytest.raises(RunMismatchError) as caught:
         check_same(first, other, tmp_path)
     told = str(caught.value)
@@ -73,7 +79,7 @@ def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
     assert caught.value.exit_code == 2
     mixed = make_config({"documents": (docs,), "mix": "simple=1,reasoning=1"})
     with pytest.raises(RunMismatchError, match=r"--mix was simple=1.0, is simple=0.5,reasoning=0.5"):
-        check_same(first, identity_of(mixed), tmp_path)
+        check_same(first, settled(mixed), tmp_path)
 
 
 def test_every_option_counts_unless_it_is_known_not_to(docs):
@@ -84,7 +90,7 @@ def test_every_option_counts_unless_it_is_known_not_to(docs):
 
 
 def test_another_program_is_refused_and_another_number_of_the_same_one_is_not(docs, tmp_path):
-    first = identity_of(make_config({"documents": (docs,)}))
+    first = settled(make_config({"documents": (docs,)}))
     check_same({**first, "program": {**first["program"], "name": "0.0.1"}}, first, tmp_path)
     with pytest.raises(RunMismatchError, match=r"groundset itself has changed since \(0.0.1 \(abc\), now "):
         check_same({**first, "program": {"name": "0.0.1", "sha256": "abc"}}, first, tmp_path)

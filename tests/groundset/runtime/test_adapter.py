@@ -1,6 +1,6 @@
 """The plain-text adapter renders static text first and parses every completion."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_origin
 
 import dspy
 import pytest
@@ -45,7 +45,7 @@ def test_every_completion_gives_every_field_its_type(step: str, completion: str)
     values = ADAPTER.parse(signature, completion)
     assert values.keys() == signature.output_fields.keys()
     for name, field in signature.output_fields.items():
-        assert isinstance(values[name], list if field.annotation == list[str] else str)
+        assert isinstance(values[name], list if get_origin(field.annotation) is list else str)
 
 
 @settings(max_examples=200, deadline=None)

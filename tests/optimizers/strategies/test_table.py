@@ -39,4 +39,6 @@ def test_a_strategy_takes_the_steps_that_it_suits() -> None:
     assert STRATEGIES["knn"].steps_of(["question", "judge"]) == ["question"]
     assert STRATEGIES["reanchor"].steps_of([]) == STRATEGIES["fit-head"].steps_of([]) == DECIDING
     assert STRATEGIES["fit-ensemble"].steps_of([]) == ["judge"]
-    assert set(STRATEGIES["finetune"].steps_of([])) == {"pair", "answer", "sound", "keyphrases", "rewrite", "compress"}
+    assert set(STRATEGIES["finetune"].steps_of([])) == {
+        *("pair", "ask", "answer", "sound", "keyphrases", "rewrite", "compress")
+    }

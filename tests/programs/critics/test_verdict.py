@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_asked_again_and_then_refused() -> None:
 
 
 def test_a_line_that_cannot_be_read_leaves_its_part_open() -> None:
-    decision, _ = judged(GOOD.replace("a date; yes 90%", "perhaps"))
+    decision, _ = judged(GOOD.replace("one date; yes 90%", "perhaps"))
     assert decision.probabilities["clear"] == 0.5
     assert decision.good
 

@@ -21,7 +21,7 @@ from scripted_program import (
 )
 
 from groundset.runtime.adapter import PlainTextAdapter
-from programs.modes.base import Asking
+from programs.modes.base import AskOptions
 from programs.modes.guided import Ask
 from programs.reading import read_chunk
 from programs.stages.answer import Answer
@@ -149,7 +149,7 @@ def test_a_rewrite_that_changes_nothing_is_not_judged_again(demos: Demos, run: R
 )
 def test_the_best_question_comes_first(demos: Demos, run: Run, ranks: Any, bad: Any, expected: list[str]) -> None:
     tools = tools_of(demos=demos, retriever=FixedRetriever(ranks=ranks), critics={"judge": ScriptedCritic(bad)})
-    ask = Ask(tools, JudgeAndMend(tools), Asking(2))
+    ask = Ask(tools, JudgeAndMend(tools), AskOptions(2))
     found, engine = run(lambda: ask(trail_on(FIRST), FOCI), {"question": [BUILT, GOOD]})
     assert [each.question for each in found] == expected
     assert engine.steps == ["question", "question"]
@@ -160,19 +160,19 @@ def test_without_a_good_question_the_best_alone_is_mended(demos: Demos, run: Run
     critic = ScriptedCritic(lambda name, inputs: inputs["question"] in (BUILT, vague))
     tools = tools_of(demos=demos, critics={"judge": critic})
     script = {"question": [BUILT, vague], "feedback": "Name it.", "rewrite": GOOD}
-    found, engine = run(lambda: Ask(tools, JudgeAndMend(tools), Asking(2))(trail_on(FIRST), FOCI), script)
+    found, engine = run(lambda: Ask(tools, JudgeAndMend(tools), AskOptions(2))(trail_on(FIRST), FOCI), script)
     assert [each.question for each in found] == [GOOD, vague]
     assert engine.steps == ["question", "question", "feedback", "rewrite"]
 
 
 def test_nothing_is_asked_about_nothing(run: Run) -> None:
     tools = tools_of()
-    assert run(lambda: Ask(tools, JudgeAndMend(tools), Asking(2))(trail_on(FIRST), ()), {})[0] == []
+    assert run(lambda: Ask(tools, JudgeAndMend(tools), AskOptions(2))(trail_on(FIRST), ()), {})[0] == []
 
 
 def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: Run) -> None:
     tools = tools_of(demos=demos)
-    ask = Ask(tools, JudgeAndMend(tools), Asking(2))
+    ask = Ask(tools, JudgeAndMend(tools), AskOptions(2))
     script = {"keyphrases": "36 cars; a lighthouse; Lodrin yard"}
     trail = trail_on(FIRST)
     (everything, left), _ = run(lambda: ask.look_for_foci(trail, lambda focus: True), script)
@@ -190,7 +190,7 @@ def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: R
 
 def taught(demos: Demos, **others: Any) -> Ask:
     tools = tools_of(demos=demos, states={"pair": STEPS["pair"].predictor().dump_state()}, **others)
-    return Ask(tools, JudgeAndMend(tools), Asking(2))
+    return Ask(tools, JudgeAndMend(tools), AskOptions(2))
 
 
 def test_a_taught_model_chooses_what_to_ask_of_a_sentence(demos: Demos, run: Run) -> None:
@@ -301,7 +301,7 @@ def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, r
 def test_where_the_best_question_fails_a_check_the_next_one_is_the_seed(demos: Demos, run: Run) -> None:
     tools, trail = tools_of(demos=demos), trail_on(FIRST)
     judging = JudgeAndMend(tools)
-    seed = Seed(Ask(tools, judging, Asking(2)), Finish(tools, judging, Answer(tools), 5))
+    seed = Seed(Ask(tools, judging, AskOptions(2)), Finish(tools, judging, Answer(tools), 5))
     script = {"question": [BUILT, GOOD], "answer": ["not stated", "22 February 2009"]}
     (asked, draft), engine = run(lambda: seed(trail, FOCI), script)
     assert (asked.number, draft.question) == (1, GOOD)

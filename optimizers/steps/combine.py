@@ -1,0 +1,71 @@
+"""Compiling the step ``combine``: gold questions that need several chunks, with these chunks."""
+
+from typing import Any
+
+import dspy
+
+from optimizers.gold_rows import MultiGold
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import example_row
+from programs.modes.free import checked
+from programs.quotes import find_quotes
+from programs.steps.ask import LENGTHS
+from programs.steps.combine import STEP, numbered_texts
+from programs.text import plain
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return the chunks of gold questions with these, to be shown and to try on."""
+    rows: Rows = []
+    for row in source.gold_of(MultiGold):
+        passages = [plain(source.texts.get(chunk, "")) for chunk in row.chunks]
+        topics = [topic.strip() for topic in row.topic.split("|")]
+        told = all(fact in passage for fact, passage in zip(row.facts, passages, strict=True))
+        if not told or len(topics) != len(passages):
+            continue
+        asked: dict[str, Any] = {
+            "passages": numbered_texts(list(zip(topics, passages, strict=True))),
+            "asked_already": [],
+            "answers": LENGTHS["short"],
+            "kinds": [row.kind],
+        }
+        written = {"kind": row.kind, "question": row.question, "answer": row.answer, "evidence": " | ".join(row.facts)}
+        rows.append(example_row(row, "\n\n".join(passages), asked, each=passages, questions=[written]))
+    return rows, rows
+
+
+def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return 0.5 to 1 for a question that the critic finds good on all passages and whose evidence lies in each of
+    them, less for another; 0 for none.
+    """
+    if not output.questions:
+        return Scored(0.0, "No question with an answer was written.")
+    first = output.questions[0]
+    focus, fault = checked(example.passage, first.question, first.answer, first.evidence, first.kind)
+    if fault is not None:
+        return Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
+    pieces = [piece for piece in first.evidence.split("|") if piece.strip()]
+    lacking = [passage for passage in example.each if not any(find_quotes(passage, piece) for piece in pieces)]
+    decision = judges.judge(example.passage, focus.wording)
+    if lacking:
+        return Scored(decision.probability / 4, "Its evidence does not lie in every passage.")
+    if not decision.good:
+        return Scored(decision.probability / 4, f"The critic finds it not {decision.weakest}.")
+    return Scored((1 + decision.probability) / 2, "")
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"evidence is not in|No question|no question",
+        "Write Kind, Question, Answer and Evidence, a line each. The evidence is one sentence of every passage, copied "
+        "letter by letter, with | between them.",
+    ),
+    Instruction(
+        r"not lie in every",
+        "Find what one passage says about a thing that another one speaks of too. Describe that thing by what the "
+        "first tells, without its name, and ask what the other tells.",
+    ),
+    Instruction(r"not independent|not clear|not answerable", "Ask one short question that names its subject in full."),
+)
+
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.3)

@@ -1,0 +1,59 @@
+"""Compiling the step ``open_answer``: gold questions that were asked freely, answered in whole sentences."""
+
+from typing import Any
+
+import dspy
+
+from optimizers.gold_rows import AskGold
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
+from optimizers.steps.examples import example_row
+from optimizers.steps.worth import STRAY
+from programs.evidence import agreement
+from programs.steps.open_answer import STEP
+from programs.text import numbers
+
+
+def shown(row: AskGold) -> dict[str, str]:
+    """Return what a run would show to have a question answered."""
+    return {"topic": row.topic, "passage": row.passage, "question": row.question}
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return questions with an answer in whole sentences, to be shown and to try on."""
+    rows = [
+        example_row(row, row.passage, shown(row), answer=row.answer)
+        for row in source.gold_of(AskGold)
+        if row.answers == "open"
+    ]
+    return rows, rows
+
+
+def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return the F1 of content words with the gold answer, halved for a number that the passage does not hold."""
+    language = judges.language_of(example)
+    if not language.is_stated(output.answer):
+        return Scored(0.0, "The passage answers it.")
+    found, meant = (" ".join(language.content_words(text)) for text in (output.answer, example.answer))
+    value = agreement(found, meant)
+    if numbers(output.answer) - numbers(f"{example.passage} {example.question}"):
+        return Scored(value * STRAY, "It holds a number that the passage does not state.")
+    return Scored(value, "" if value > STRAY else f"The answer is: {example.answer}")
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"answers it",
+        "Find the sentences of the passage that speak of what the question asks, and answer with what they say, in "
+        'one to three whole sentences. Write "not stated" only if there are none.',
+    ),
+    Instruction(
+        r"number|The answer is",
+        "Answer in one to three whole sentences with the words and figures of the passage. Say all that the question "
+        "asks for, nothing beside it and nothing that the passage does not say.",
+    ),
+)
+
+TEACHING = Teaching(
+    ("ask",), only(AskGold), "Answer the question in whole sentences, from the passage alone.", as_it_stands(shown)
+)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.2, teaching=TEACHING)

@@ -11,11 +11,12 @@ from programs.errors import CriticError
 from programs.numbers import Share
 
 OVERALL = "fit"
+UNREADABLE = "the critic's answer cannot be read"
 
 
 class Decision(BaseModel):
     """What a critic said: ``values`` after thresholds, ``probabilities`` of true for yes/no outputs,
-    ``levels`` as expected level index for scores, ``reasons`` in words where the critic gives some.
+    ``levels`` as expected level index for scores, ``reasons`` in words where a critic gives some.
 
     Where a signature asks ``fit``, that output decides and the others say why; elsewhere all must be true.
     """
@@ -43,9 +44,20 @@ class Decision(BaseModel):
         return min(self.probabilities, key=lambda name: (name == OVERALL, self.probabilities[name]))
 
     @property
-    def objection(self) -> str:
-        """Return why the critic refuses, in its own words; nothing where it gives no reasons."""
-        return self.reasons.get(self.weakest) or self.reasons.get(OVERALL, "")
+    def blamed(self) -> str:
+        """Return the name of the output that is to blame for a refusal, the overall one if no other is false."""
+        weakest = self.weakest
+        return OVERALL if self.values.get(weakest) and weakest in self.reasons and OVERALL in self.values else weakest
+
+    @property
+    def why(self) -> str:
+        """Return the critic's reason for a refusal, nothing if it gives none."""
+        return self.reasons.get(self.blamed, "")
+
+    @property
+    def refusal(self) -> str:
+        """Return why it is refused, as rejects say it."""
+        return self.why if self.why == UNREADABLE else because(f"not {self.blamed.replace('_', '-')}", self.why)
 
     def as_output(self) -> dict[str, Any]:
         """Return the figures as they go into a trail."""
@@ -55,6 +67,11 @@ class Decision(BaseModel):
     def parts(self) -> dict[str, float]:
         """Return the figures that say why: all but the overall one."""
         return {name: value for name, value in self.as_output().items() if name != OVERALL}
+
+
+def because(what: str, why: str) -> str:
+    """Return what is wrong, with the reason that a critic gives for it if it gives one."""
+    return f"{what}: {why}" if why else what
 
 
 class _Noul(BaseModel):

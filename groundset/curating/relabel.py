@@ -111,7 +111,7 @@ def _place(sample: Sample) -> int | None:
 def _reject(sample: Sample, decision: "Decision") -> Reject:
     # What the critic said, not what the support of the answer limits it to.
     told = {"probability": round(decision.probability, 4)}
-    return reject_of(sample, JUDGE, f"not {decision.weakest}").model_copy(update=told)
+    return reject_of(sample, JUDGE, decision.refusal).model_copy(update=told)
 
 
 def _settings(content: RunContent, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _verdicts(samples: Sequence[Sample], decisions: Sequence["Decision"], critic
     places = [(sample, _place(sample)) for sample in samples]
     before = Counter(sample.trail[place].verdict if place is not None else None for sample, place in places)
     good = sum(decision.good for decision in decisions)
-    reasons = Counter(f"not {decision.weakest}" for decision in decisions if not decision.good)
+    reasons = Counter(decision.refusal.split(":")[0] for decision in decisions if not decision.good)
     why = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
     unknown = f", {before[None]} not judged" if before[None] else ""
     return (

@@ -38,5 +38,5 @@ def record_of(sample: Sample, decision: Decision) -> StepRecord:
         output={"question": sample.question, **decision.as_output()},
         probability=round(decision.probability, 4),
         verdict="good" if decision.good else "bad",
-        reason=None if decision.good else f"not {decision.weakest}",
+        reason=None if decision.good else decision.refusal,
     )

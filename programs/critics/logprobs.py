@@ -43,7 +43,7 @@ class LogprobCritic:
         """
         answers = {}
         for name, question in questions.items():
-            labels, keys = _labels(question)
+            labels, keys = labels_of(question)
             response = self._lm(self._request(state, name, question))
             answers[name] = _evidence(question, keys, self._masses(response, labels))
         return answers
@@ -52,7 +52,7 @@ class LogprobCritic:
         """Return the same, asynchronously."""
         answers = {}
         for name, question in questions.items():
-            labels, keys = _labels(question)
+            labels, keys = labels_of(question)
             response = await self._lm.acall(self._request(state, name, question))
             answers[name] = _evidence(question, keys, self._masses(response, labels))
         return answers
@@ -88,18 +88,18 @@ class LogprobCritic:
 
 def decision_chat(state: Mapping[str, Any], name: str, question: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the chat whose next word decides: system text, two turns for each demo, the user's turn."""
-    labels, _ = _labels(question)
+    labels, _ = labels_of(question)
     turns = [{"role": "system", "content": state["instructions"]}]
     for demo in state.get("demos", ()):
         if name in demo:
             shown = {field: demo[field] for field in state["inputs"] if field in demo}
             turns.append({"role": "user", "content": _task(shown, question, labels)})
-            turns.append({"role": "assistant", "content": _label_of(demo[name], labels)})
+            turns.append({"role": "assistant", "content": label_of(demo[name], labels)})
     turns.append({"role": "user", "content": _task(state["inputs"], question, labels)})
     return turns
 
 
-def _labels(question: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def labels_of(question: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the words that the model chooses from and the keys that DSPy expects for them."""
     criteria = question.get("criteria")
     if question["type"] == "noul":
@@ -133,11 +133,11 @@ def _task(inputs: Mapping[str, Any], question: Mapping[str, Any], labels: Sequen
     return "\n".join(lines)
 
 
-def _label_of(value: Any, labels: Sequence[str]) -> str:
+def label_of(value: Any, labels: Sequence[str]) -> str:
     """Return what a demo answers: the label first, because only the first token counts, then why, if that is told."""
     if isinstance(value, tuple | list):
         label, why = value
-        return f"{_label_of(label, labels)}. {why}"
+        return f"{label_of(label, labels)}. {why}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return labels[int(value)] if isinstance(value, int | float) and int(value) < len(labels) else str(value)

@@ -41,7 +41,7 @@ def open_critics(
         spec: one of ``CRITICS``.
         languages: what the evidence of the heads knows of languages.
         embedder: of the heads; a memory of vectors is shared with whoever made it.
-        language_model: has a ``name``, and the client ``lm`` that returns log-probabilities.
+        language_model: has a ``name``, and the client ``lm``; of ``lm`` and ``ensemble`` it returns log-probabilities.
         heads: the fitted heads by step; a step without decides as set by hand.
         blends: by step how head and model decide together; a step without is the head's alone.
 
@@ -74,7 +74,7 @@ def _open_lm(parts: _Parts) -> dict[str, Critic]:
 def _open_verdicts(parts: _Parts) -> dict[str, Critic]:
     if parts.language_model is None:
         raise InputError("--critic verdict needs a language model (--lm).")
-    return {step: VerdictCritic(step, parts.language_model.lm) for step in _deciding()}
+    return {step: VerdictCritic(parts.language_model.lm, step) for step in _deciding()}
 
 
 def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
@@ -95,6 +95,6 @@ MODEL_FREE = frozenset({"head"})  # their decisions cost no call of a language m
 CRITICS: Mapping[str, Callable[[_Parts], dict[str, Critic]]] = {
     "head": _open_heads,
     "lm": _open_lm,
-    "verdict": _open_verdicts,
     "ensemble": _open_ensembles,
+    "verdict": _open_verdicts,
 }

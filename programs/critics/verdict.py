@@ -1,159 +1,173 @@
-"""The ``verdict`` critic: a model reads, gives its reason and then decides, in plain lines.
+"""The ``verdict`` critic: a language model says why, and then decides, in one call for all that a step asks."""
 
-It needs no log-probabilities, so any server can serve it. One call decides all outputs of a step.
-"""
-
-import re
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dspy.lm15 import Config, Message, Request
 
 from programs.critics.base import Inputs
-from programs.deciding import OVERALL
+from programs.critics.logprobs import label_of, labels_of
+from programs.critics.strictness import STRICT
+from programs.critics.verdict_lines import Verdict, read_lines
+from programs.deciding import OVERALL, UNREADABLE
 
-UNREADABLE = "the critic's answer cannot be read"
-_TOKENS = 60  # for each output: a reason of some twenty words and the verdict
-_AGAIN = {"temperature": 0.7, "seed": 1}  # of the second try, where nothing could be read
-_SURE = 90  # per cent, where a model says yes or no without a number
+_TOKENS = 100  # of a line, and as many once more
+_NO_OPINION = 0.5
+_REFUSES = {"same": 1.0}  # the probability that refuses, for outputs whose yes is the fault
+_STRICT = "Be strict. Faults are easily missed: check word by word before you decide, and count one fault as enough."
+_AGAIN: Mapping[str, Any] = {"temperature": 0.7, "seed": 1}
 
-# What careless readers miss. It belongs to the critic that reads, not to the signatures: heads and log-probabilities
-# were fitted with these as they are.
-_STRICT = {
-    "judge": "Be strict; these faults are easily missed: a name, rule or thing that only the passage explains, or of "
-    "which there could be several; a detail in the question that the passage does not bear out; a passage that "
-    "speaks of the matter but does not say just what is asked; two things asked at once; a question that states its "
-    "own answer. What the title names counts as known only if the question names it too. Do not ask for more than a "
-    "user would need: a question may be short or long, plain or hard.",
-    "grounding": "Be strict; these faults are easily missed: a neighbouring figure, date or name; a condition or a "
-    "part that the question asks for and the answer leaves out; an answer to a neighbouring question, such as when "
-    "for why; a detail that is plausible but not stated. A short answer, a changed word order or a sum that follows "
-    "from stated figures is no fault.",
-    "agree": "Other words for the same thing are the same. Another number, name, cause or condition is not.",
-}
+Evidence = dict[str, dict[str, Any]]
 
 
 class VerdictCritic:
-    """Ask for the outputs of a step in text and parse reasons and verdicts; nothing that is written is an error."""
+    """Answer the decision requests of one step by what a model writes: a line with reason and verdict for each output.
+
+    It needs no log-probabilities, so it works with any model that writes. The reason comes first, because a model that
+    decides first only defends what it decided. How sure it says it is makes a probability of its yes or no. A line that
+    cannot be read is no opinion. Where that leaves nothing to decide by, the model is asked once more, and then
+    everything is refused.
+    """
 
     supports_decision_requests = True
-    reads = True
+    reads = True  # it weighs a whole answer, which it must not find incomplete
 
-    def __init__(self, step: str, lm: Any) -> None:
+    def __init__(self, lm: Any, step: str) -> None:
         """Make the critic of a step from the client of a language model."""
-        self._step = step
         self._lm = lm
+        self._step = step
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:
         """Do nothing: there is nothing to embed."""
 
-    def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Return for each question its probability, or those of its levels, with the reason.
-
-        Where nothing can be read, twice, every question is answered with no.
+    def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> Evidence:
+        """Return ``{"noul": p}`` for yes/no questions, ``probabilities`` and ``confidence`` for others, each with a
+        ``reason``.
         """
-        for sampling in ({"temperature": 0.0}, _AGAIN):
-            response = self._lm(self._request(state, questions, sampling))
-            if found := parse_verdicts(response.message.text or "", questions):
-                return _complete(found, questions)
-        return _complete({}, questions)
+        for settings in ({}, _AGAIN):
+            response = self._lm(self._request(state, questions, settings))
+            if evidence := _evidence(response.message.text or "", questions):
+                return evidence
+        return _refusal(questions)
 
-    async def acall(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    async def acall(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> Evidence:
         """Return the same, asynchronously."""
-        for sampling in ({"temperature": 0.0}, _AGAIN):
-            response = await self._lm.acall(self._request(state, questions, sampling))
-            if found := parse_verdicts(response.message.text or "", questions):
-                return _complete(found, questions)
-        return _complete({}, questions)
+        for settings in ({}, _AGAIN):
+            response = await self._lm.acall(self._request(state, questions, settings))
+            if evidence := _evidence(response.message.text or "", questions):
+                return evidence
+        return _refusal(questions)
 
-    def _request(self, state: Mapping[str, Any], questions: Mapping[str, Any], sampling: Mapping[str, Any]) -> Request:
-        turns = []
-        for demo in state.get("demos", ()):
+    def _request(self, state: Mapping[str, Any], questions: Mapping[str, Any], settings: Mapping[str, Any]) -> Request:
+        system, *turns = verdict_chat(self._step, state, questions)
+        said = {"user": Message.user, "assistant": Message.assistant}
+        messages = tuple(said[turn["role"]](turn["content"]) for turn in turns)
+        config = Config(**{"max_tokens": _TOKENS * (len(questions) + 1), "temperature": 0.0, **settings})
+        return Request(model=self._lm.model, system=system["content"], messages=messages, config=config)
+
+
+def verdict_chat(step: str, state: Mapping[str, Any], questions: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the chat: in the system text all that is the same for every decision, two turns for each demo, the inputs.
+
+    What decides in the end is asked last, when all that speaks for and against it was said.
+    """
+    names = _ordered(questions)
+    criteria = "\n".join(_criterion(name, questions[name], STRICT.get(step, {}).get(name)) for name in names)
+    form = "\n".join(_form(name, questions[name]) for name in names)
+    lines = "one line for each criterion, in this order and in this form" if len(names) > 1 else "one line in this form"
+    system = (
+        f"{state['instructions']} {_STRICT}\n\n{criteria}\n\nWrite {lines}, and nothing else. "
+        f"The reason comes first, then what you decide, then how sure you are, from 0 to 100:\n{form}"
+    )
+    turns = [{"role": "system", "content": system}]
+    for demo in state.get("demos", ()):
+        if known := [name for name in names if name in demo]:
             shown = {field: demo[field] for field in state["inputs"] if field in demo}
-            if shown and any(name in demo for name in questions):
-                turns += [Message.user(_inputs(shown)), Message.assistant(_verdicts(demo, questions))]
-        told = [str(state["instructions"]), *filter(None, [_STRICT.get(self._step)]), *criteria(questions)]
-        config = Config(max_tokens=_TOKENS * len(questions), **sampling)
-        turns.append(Message.user(_inputs(state["inputs"])))
-        return Request(model=self._lm.model, system="\n".join(told), messages=tuple(turns), config=config)
+            turns.append({"role": "user", "content": _inputs(shown)})
+            said = "\n".join(_shown(name, questions[name], demo[name]) for name in known)
+            turns.append({"role": "assistant", "content": said})
+    turns.append({"role": "user", "content": _inputs(state["inputs"])})
+    return turns
 
 
-def criteria(questions: Mapping[str, Any]) -> list[str]:
-    """Return what is asked, a line for each question and the form of the answer: static text, so it stands first."""
-    lines = [
-        "Write one line for each of these, in this order: its name, a reason in a few words, then the verdict and how "
-        'sure you are of it in per cent, as in "Clear: it asks for one date; yes, 95".'
-    ]
-    for name in sorted(questions, key=lambda name: name == OVERALL):  # what is said of the parts leads to the whole
-        question = questions[name]
-        told = question["instructions"]
-        if question["type"] == "noul":
-            known = question.get("criteria") or {}
-            sides = [f"{word}: {known[key]}" for key, word in (("true", "yes"), ("false", "no")) if known.get(key)]
-        else:
-            sides = [f"{level + 1}: {text}" for level, text in enumerate(question.get("criteria") or ())]
-        lines.append(f"{label_of(name)}: {told} ({' '.join(sides)})" if sides else f"{label_of(name)}: {told}")
-    return lines
+def _ordered(questions: Mapping[str, Any]) -> list[str]:
+    return sorted(questions, key=lambda name: name == OVERALL)
 
 
-def label_of(name: str) -> str:
-    """Return what a line about an output begins with."""
+def _title(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def parse_verdicts(text: str, questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return what a text says of each question, those left out that it says nothing readable about."""
-    found = {}
+def _inputs(inputs: Mapping[str, Any]) -> str:
+    return "\n".join(f"{_title(name)}: {value}" for name, value in inputs.items() if value) or "-"
+
+
+def _criterion(name: str, question: Mapping[str, Any], strict: str | None) -> str:
+    """Return what one output asks, what each label means, and what is easily missed."""
+    asked, criteria = question["instructions"], question.get("criteria")
+    lines = [f"{_title(name)}: {asked if isinstance(asked, str) else json.dumps(asked, ensure_ascii=False)}"]
+    labels, keys = labels_of(question)
+    for label, key in zip(labels, keys, strict=True):
+        said = criteria.get(key) if isinstance(criteria, Mapping) else criteria[int(key)] if criteria else None
+        option = f"{key} " if question["type"] == "choice" else ""
+        if told := f"{option}{said or ''}".strip():
+            lines.append(f"- {label}: {told}")
+    return "\n".join([*lines, *([f"- Easily missed: {strict}"] if strict else [])])
+
+
+def _form(name: str, question: Mapping[str, Any]) -> str:
+    labels, _ = labels_of(question)
+    return f"{_title(name)}: <reason, at most 25 words> - <{' or '.join(labels)}>, <0-100>"
+
+
+def _shown(name: str, question: Mapping[str, Any], value: Any) -> str:
+    """Return the line that a demo shows: with its own reason, else with what its label means."""
+    labels, keys = labels_of(question)
+    label, why = value if isinstance(value, tuple | list) else (value, "")
+    said = label_of(label, labels)
+    if not why and isinstance(criteria := question.get("criteria"), Mapping) and said in labels:
+        why = criteria.get(keys[labels.index(said)]) or ""
+    return f"{_title(name)}: {why or 'As it stands.'} - {said}, 95"
+
+
+def _evidence(text: str, questions: Mapping[str, Any]) -> Evidence | None:
+    """Return what a completion says, None if that decides nothing.
+
+    What decides in the end can be no better than its parts, and follows from them where its own line is missing.
+    """
+    offered = {_title(name): labels_of(question)[0] for name, question in questions.items()}
+    said = read_lines(text, offered)
+    evidence = {name: _one(question, said.get(_title(name))) for name, question in questions.items()}
+    yes_no = [name for name, question in questions.items() if question["type"] == "noul"]
+    parts = [name for name in yes_no if name != OVERALL]
+    read = {name for name in questions if _title(name) in said}
+    if OVERALL in yes_no and parts and (OVERALL in read or read.issuperset(parts)):
+        known = [name for name in yes_no if name in read]
+        evidence[OVERALL] = {**evidence[OVERALL], "noul": min(evidence[name]["noul"] for name in known)}
+        return evidence
+    return evidence if read.issuperset(yes_no) and read else None
+
+
+def _one(question: Mapping[str, Any], verdict: Verdict | None) -> dict[str, Any]:
+    labels, keys = labels_of(question)
+    if question["type"] == "noul":
+        if verdict is None:
+            return {"noul": _NO_OPINION}
+        share = verdict.sure / 200
+        probability = _NO_OPINION + (share if verdict.label == "yes" else -share)
+        return {"noul": probability, "reason": verdict.reason}
+    if verdict is None:
+        return {"probabilities": dict.fromkeys(keys, 1 / len(keys)), "confidence": 0.0}
+    chosen = keys[list(labels).index(verdict.label)]
+    probabilities = {key: float(key == chosen) for key in keys}
+    return {"probabilities": probabilities, "confidence": verdict.sure / 100, "reason": verdict.reason}
+
+
+def _refusal(questions: Mapping[str, Any]) -> Evidence:
+    """Return what refuses because nothing can be read."""
+    evidence = {name: _one(question, None) for name, question in questions.items()}
     for name, question in questions.items():
-        line = re.search(rf"^\W*{re.escape(label_of(name))}\W*:\s*(.+)$", text, re.IGNORECASE | re.MULTILINE)
-        said = line[1] if line else text if len(questions) == 1 else ""
-        read = _noul(said) if question["type"] == "noul" else _level(said, len(question.get("criteria") or ()))
-        if read is not None:
-            found[name] = read
-    return found
-
-
-def _noul(said: str) -> dict[str, Any] | None:
-    verdicts = list(re.finditer(r"\b(yes|no)\b\W*(?:(\d{1,3})\s*%?)?", said, re.IGNORECASE))
-    if not verdicts:
-        return None
-    last = verdicts[-1]
-    sure = min(100, int(last[2] or _SURE)) / 100
-    probability = sure if last[1].casefold() == "yes" else 1 - sure
-    return {"noul": probability, "reason": said[: last.start()].strip(" ;:,.-–")}
-
-
-def _level(said: str, count: int) -> dict[str, Any] | None:
-    levels = [int(digit) - 1 for digit in re.findall(r"\b(\d)\b(?!\s*\d*%)", said) if 0 < int(digit) <= count]
-    if not levels:
-        return None
-    probabilities = {str(level): float(level == levels[-1]) for level in range(count)}
-    return {"probabilities": probabilities, "confidence": 1.0}
-
-
-def _complete(found: dict[str, dict[str, Any]], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return an answer to every question: where others were read, one that was not is undecided, else refused."""
-    undecided = 0.5 if found else 0.0
-    for name, question in questions.items():
-        if name in found:
-            continue
         if question["type"] == "noul":
-            found[name] = {"noul": undecided, "reason": UNREADABLE}
-        else:
-            count = len(question.get("criteria") or ())
-            found[name] = {"probabilities": {str(level): 1 / count for level in range(count)}, "confidence": 0.0}
-    return found
-
-
-def _inputs(values: Mapping[str, Any]) -> str:
-    return "\n".join(f"{label_of(name)}: {value}" for name, value in values.items() if value)
-
-
-def _verdicts(demo: Mapping[str, Any], questions: Mapping[str, Any]) -> str:
-    lines = []
-    for name in questions:
-        if name in demo:
-            value, why = demo[name] if isinstance(demo[name], tuple | list) else (demo[name], "")
-            told = ("yes, 95" if value else "no, 95") if isinstance(value, bool) else str(value)
-            lines.append(f"{label_of(name)}: {why.rstrip('.')}; {told}" if why else f"{label_of(name)}: {told}")
-    return "\n".join(lines)
+            evidence[name] = {"noul": _REFUSES.get(name, 0.0), "reason": UNREADABLE}
+    return evidence

@@ -2,6 +2,7 @@
 
 import dspy
 
+from programs.deciding import because
 from programs.evidence import agreement
 from programs.stages.judge_and_mend import Judged
 from programs.steps.answer import ground_truth, tidy_answer
@@ -26,11 +27,18 @@ class Answer(dspy.Module):
             return None
         asked = {"passage": judged.passage, "question": judged.question, "answer": answer}
         grounding = self.tools.decide("grounding", self.grounding, **asked)
-        supported = grounding.probability
-        trail.say("grounding", judged.number, {"answer": answer}, probability=supported, good=grounding.good)
+        supported, why = grounding.probability, "" if grounding.good else grounding.why
+        trail.say(
+            "grounding",
+            judged.number,
+            {"answer": answer},
+            probability=supported,
+            good=grounding.good,
+            reason=why or None,
+        )
         if grounding.good:
             return answer, supported
-        reason = f"answer not supported: {answer!r}"
+        reason = because(f"answer not supported: {answer!r}", why)
         trail.refuse("grounding", reason, probability=supported, question=judged.question)
         return None
 

@@ -2,6 +2,7 @@
 
 import dspy
 
+from programs.deciding import because
 from programs.stages.judge_and_mend import Judged
 from programs.stages.reading import ReadAnswers
 from programs.tools import Tools
@@ -46,7 +47,7 @@ class AnswerByReading(dspy.Module):
             asked = {"passage": judged.passage, "question": judged.question, "answer": part}
             decision = self.tools.decide("grounding", self.grounding, **asked)
             least = min(least, decision.probability)
-            reason = None if decision.good else f"answer not supported: {decision.objection or repr(part)}"
+            reason = None if decision.good else because(f"answer not supported: {part!r}", decision.why)
             told = {"answer": part}
             trail.say(
                 "grounding",

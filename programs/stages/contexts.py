@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import dspy
 
-from programs.stages.judge_and_mend import refusal_of
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, StepRecord
@@ -31,7 +30,7 @@ class Contexts(dspy.Module):
             output=decision.as_output(),
             probability=round(decision.probability, 4),
             verdict="good" if decision.good else "bad",
-            reason=None if decision.good else refusal_of(decision),
+            reason=None if decision.good else decision.refusal,
         )
 
     def forward(self, trail: Trail) -> bool:

@@ -2,6 +2,7 @@
 
 import dspy
 
+from programs.deciding import because
 from programs.evidence import lost_words
 from programs.evolutions.base import EVOLVED, Evolution, Evolving
 from programs.stages.finish import Finish
@@ -74,7 +75,7 @@ class Evolve(dspy.Module):
         decision = self.tools.decide("same", self.same, first=seed.question, second=judged.question)
         changed = not decision.values["same"]
         probability = 1 - decision.probabilities["same"]
-        reason = None if changed else "the evolution changed nothing"
+        reason = None if changed else because("the evolution changed nothing", decision.why)
         trail.say("same", judged.number, decision.as_output(), probability=probability, good=changed, reason=reason)
         if reason:
             trail.refuse("same", reason, probability=probability, question=judged.question)

@@ -48,12 +48,6 @@ def groups_of(contexts: tuple[Context, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple((context.chunk.chunk_id,) for context in contexts)
 
 
-def refusal_of(decision: Decision) -> str:
-    """Return why a question was refused: the output that is to blame, then the critic's own words if there are some."""
-    named = f"not {decision.weakest.replace('_', '-')}"
-    return f"{named}: {decision.objection}" if decision.objection else named
-
-
 class JudgeAndMend(dspy.Module):
     """Judge questions; rewrite a refused one with feedback."""
 
@@ -81,7 +75,7 @@ class JudgeAndMend(dspy.Module):
             {"question": question, **decision.as_output()},
             probability=decision.probability,
             good=decision.good,
-            reason=None if decision.good else refusal_of(decision),
+            reason=None if decision.good else decision.refusal,
         )
         retrieval = self.tools.retriever.rank(question, groups_of(contexts))
         return Judged(number, focus, question, contexts, decision, retrieval)
@@ -93,11 +87,7 @@ class JudgeAndMend(dspy.Module):
             if judged.decision.probability < MENDABLE or is_whole(judged.focus):
                 break  # a question in the sentence's own words is not mended by a small model: 0 of 13
             asked = {"topic": judged.contexts[-1].topic, "fact": judged.focus.fact, "question": judged.question}
-            advice = judged.decision.objection
-            if not advice:  # a critic that reads says itself what is wrong
-                objection = OBJECTIONS[judged.decision.weakest]
-                told = {**asked, "objection": objection}
-                advice = self.tools.write("feedback", self.feedback, trail.language, **told).feedback
+            advice = judged.decision.why or self._advice(trail, judged, asked)
             asked |= {"answer": judged.focus.answer, "feedback": advice}
             written = self.tools.write("rewrite", self.rewrite, trail.language, **asked)
             question = seed_question(written.better_question, judged.focus, self.tools.languages[trail.language])
@@ -109,9 +99,14 @@ class JudgeAndMend(dspy.Module):
                 break
         return judged
 
+    def _advice(self, trail: Trail, judged: Judged, asked: dict[str, str]) -> str:
+        """Return what must change, by the generator: for critics that give no reasons."""
+        objection = OBJECTIONS[judged.decision.weakest]
+        written = self.tools.write("feedback", self.feedback, trail.language, **asked, objection=objection)
+        return str(written.feedback)
+
     def refuse(self, trail: Trail, judged: Judged) -> None:
         """Keep a question that did not pass."""
         decision = judged.decision
         if not decision.good:
-            reason = refusal_of(decision)
-            trail.refuse("judge", reason, probability=decision.probability, question=judged.question)
+            trail.refuse("judge", decision.refusal, probability=decision.probability, question=judged.question)

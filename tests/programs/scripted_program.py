@@ -105,14 +105,15 @@ class ScriptedEngine:
 class ScriptedCritic:
     """Finds everything good unless ``bad`` says otherwise of an output's name and its inputs.
 
-    Nothing is fit that has a fault. ``low`` is the probability of what is bad.
+    Nothing is fit that has a fault. ``low`` is the probability of what is bad, ``reason`` what it says of everything.
     """
 
     supports_decision_requests = True
 
-    def __init__(self, bad: Bad = nothing_is_bad, low: float = 0.4) -> None:
+    def __init__(self, bad: Bad = nothing_is_bad, low: float = 0.4, reason: str = "") -> None:
         self._bad = bad
         self._low = low
+        self._reason = reason
         self.asked: list[dict[str, Any]] = []
 
     def embed_ahead(self, rows: Sequence[Mapping[str, str]]) -> None:
@@ -128,6 +129,8 @@ class ScriptedCritic:
                 answers[name] = {"noul": 1 - probability if name == "same" else probability}
             else:
                 answers[name] = {"probabilities": {"0": 0.0, "1": 0.5, "2": 0.5}, "confidence": 0.0}
+            if self._reason:
+                answers[name]["reason"] = self._reason
         return answers
 
 

@@ -128,6 +128,28 @@ def test_only_what_can_be_mended_is(demos: Demos, run: Run, low: float, focus: F
     assert mended.number == refused.number
 
 
+def test_a_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
+    critic = ScriptedCritic(lambda name, inputs: name == "clear" and inputs["question"] != GOOD, reason="which ship?")
+    stage = JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))
+    trail = trail_on(FIRST)
+    refused = stage(trail, 0, STRUCK, "When did it strike?")
+    stage.refuse(trail, refused)
+    assert (trail.of(0)[0].reason, rejects(trail)) == ("not clear: which ship?", [("judge", "not clear: which ship?")])
+    mended, engine = run(lambda: stage.mend(trail, refused), {"rewrite": GOOD})
+    assert (mended.decision.good, engine.steps) == (True, ["rewrite"])
+    assert "Feedback: which ship?" in str(engine.requests[0].messages[-1].text)
+
+
+def test_an_answer_that_is_not_supported_is_refused_with_the_reason_of_the_critic(demos: Demos, run: Run) -> None:
+    critic = ScriptedCritic(lambda *_: True, reason="the date is of another ship")
+    tools, trail = tools_of(demos=demos, critics={"judge": ScriptedCritic(), "grounding": critic}), trail_on(FIRST)
+    found, _ = run(lambda: Answer(tools)(trail, judged(trail)), {})
+    assert found is None
+    told = "answer not supported: '22 February 2009': the date is of another ship"
+    assert rejects(trail) == [("grounding", told)]
+    assert trail.of(0)[-1].reason == "the date is of another ship"
+
+
 def test_a_rewrite_that_changes_nothing_is_not_judged_again(demos: Demos, run: Run) -> None:
     critic = ScriptedCritic(lambda name, inputs: True)
     stage = JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))

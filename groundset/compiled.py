@@ -21,6 +21,7 @@ from programs.steps import STEPS
 
 SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
 ENSEMBLE = "ensemble"
+_READING = ("lm", ENSEMBLE)  # critics whose language model is compiled; what it was is none of what `verdict` asks
 _DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
 
 
@@ -99,6 +100,8 @@ class Users(NamedTuple):
         lm: the name of the language model, None if there is none.
         lm_sha256: its weights' hash.
         dimension: the length of the embedder's vectors, None if nobody embeds.
+        critic_lm: the name of the language model that judges, None if it is the same.
+        critic_lm_sha256: its weights' hash.
     """
 
     critic: str
@@ -106,6 +109,13 @@ class Users(NamedTuple):
     lm: str | None = None
     lm_sha256: str | None = None
     dimension: int | None = None
+    critic_lm: str | None = None
+    critic_lm_sha256: str | None = None
+
+    @property
+    def judging(self) -> tuple[str | None, str | None]:
+        """Return the name and the hash of the language model that judges."""
+        return (self.critic_lm, self.critic_lm_sha256) if self.critic_lm else (self.lm, self.lm_sha256)
 
 
 def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Compiled:
@@ -141,7 +151,8 @@ def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Com
     if not states:
         held = sorted(file.parent.name for file in folder.glob("*/*.json"))
         told = f"it holds states for {', '.join(dict.fromkeys(held))}" if held else "it holds no compiled states"
-        wanted = " and ".join(name for name in ((HEAD if users.critic == HEAD else None), users.lm) if name)
+        named = (HEAD if users.critic == HEAD else None, users.lm, users.critic_lm)
+        wanted = " and ".join(name for name in named if name)
         raise InputError(f"--compiled {choice}: {told} (<model>/<step>.json), none of which fits {wanted}.")
     return _over_shipped(_with_files(states, folder), users)
 
@@ -194,17 +205,21 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
     writing = {name: step.signature for name, step in STEPS.items() if name not in _DECIDING}
     candidates: list[tuple[CompiledState, str | None]] = []
     if users.lm is not None:
-        # The head decides by itself; what the language model decides counts only where that is in the critic.
-        asked = writing if users.critic == HEAD else {**writing, **_DECIDING}
-        states = read_states(folder / folder_of(users.lm), asked)
+        candidates += [
+            (state, users.lm_sha256) for state in read_states(folder / folder_of(users.lm), writing).values()
+        ]
+    judging, judging_sha256 = users.judging
+    if judging is not None and users.critic in _READING:
+        states = read_states(folder / folder_of(judging), _DECIDING).values()
         blended = users.critic == ENSEMBLE
-        kept = [state for step, state in states.items() if step in writing or blended == (state.blend is not None)]
-        candidates += [(state, users.lm_sha256) for state in kept]
+        candidates += [(state, judging_sha256) for state in states if blended == (state.blend is not None)]
     if users.critic == HEAD:
         candidates += [(state, users.embedder_sha256) for state in _heads(folder).values()]
     for state, sha256 in candidates:
         if strict and state.model_sha256 != sha256:
-            what = "another --embedder" if state.model == HEAD else "other weights of --lm"
+            of_critic = users.critic_lm is not None and state.step in _DECIDING
+            weights = "other weights of --critic-lm" if of_critic else "other weights of --lm"
+            what = "another --embedder" if state.model == HEAD else weights
             raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with {what}.")
         length = state.heads.dimension if state.heads and sha256 == state.model_sha256 else None
         if length and users.dimension and length != users.dimension:

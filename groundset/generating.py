@@ -45,6 +45,8 @@ def generate(
     lm: str | None = None,
     mode: str | None = None,
     critic: str | None = None,
+    critic_lm: str | None = None,
+    least_score: float | None = None,
     compiled: str | Path | None = None,
     embedder: str | None = None,
     parser: str | None = None,
@@ -80,7 +82,12 @@ def generate(
         lm: the language model: a name of the catalogue (by default qwen2.5-coder-0.5b), a .gguf file,
             ``hf/<owner>/<repo>/<file>.gguf``, ``openai/<model>@<base url>`` or ``provider/model``.
         mode: how the model is asked: guided, sentence or free; by default what was measured for it, free for any other.
-        critic: who decides what is good: head (fast), lm, verdict or ensemble; by default head, verdict in mode free.
+        critic: who decides what is good: head (fast), lm, ensemble, or verdict, which says why; by default head, verdict
+            in mode free.
+        critic_lm: a second language model that judges, for the critics lm, ensemble and verdict; named as ``lm`` is,
+            which judges by default.
+        least_score: of a chunk, the least mean of clarity, depth, structure and relevance, each from 0 to 2, where the
+            critic is lm or verdict; by default 1.5.
         compiled: compiled states: shipped (the default), champion, none or a folder of your own.
         embedder: the embedding model; by default all-minilm-l6-v2.
         parser: what reads the syntax of English sentences, by default en-core-web-sm; none goes without.
@@ -117,6 +124,8 @@ def generate(
         "lm": lm,
         "mode": mode,
         "critic": critic,
+        "critic_lm": critic_lm,
+        "least_score": least_score,
         "compiled": None if compiled is None else str(compiled),
         "embedder": embedder,
         "parser": parser,

@@ -32,6 +32,7 @@ def judge(
     *,
     critic: str = "head",
     lm: str | None = None,
+    critic_lm: str | None = None,
     embedder: str = DEFAULT_EMBEDDER,
     compiled: str = "shipped",
     tracking: str | None = None,
@@ -43,8 +44,10 @@ def judge(
         kind: what the rows hold: for ``"chunks"`` a ``text``, for ``"questions"`` a ``question`` and a ``passage``, or
             ``contexts`` as in samples.jsonl.
         rows: mappings; other keys pass through.
-        critic: who decides: head (quick, no language model), lm, or ensemble of both.
-        lm: the language model of the critics lm and ensemble.
+        critic: who decides: head (quick, no language model), lm, ensemble of both, or verdict (a language model that
+            says why).
+        lm: the language model of the critics lm, ensemble and verdict.
+        critic_lm: the same, by the name that ``generate`` has for it.
         embedder: the embedding model of the critics head and ensemble.
         compiled: compiled states: shipped, champion, none or a folder of your own.
         tracking: the MLflow store of champions, an address or a folder; by default that of ``generate``.
@@ -52,7 +55,8 @@ def judge(
 
     Returns:
         New rows, each with ``probability`` (of being good), ``verdict`` (``"good"`` or ``"bad"``), ``scores`` (what the
-        critic says of each part) and ``weakest`` (the part with the lowest probability).
+        critic says of each part), ``weakest`` (the part with the lowest probability), and from the critic verdict
+        ``reasons`` by part.
 
     Raises:
         InputError: a row or an option is wrong; the message names it.
@@ -70,9 +74,30 @@ def judge(
     with Progress(quiet=quiet) as progress:
         return list(
             judged_rows(
-                kind, taken, progress, critic=critic, lm=lm, embedder=embedder, compiled=compiled, tracking=tracking
+                kind,
+                taken,
+                progress,
+                critic=critic,
+                lm=judging_lm(critic, lm, critic_lm),
+                embedder=embedder,
+                compiled=compiled,
+                tracking=tracking,
             )
         )
+
+
+def judging_lm(critic: str, lm: str | None, critic_lm: str | None) -> str | None:
+    """Return the language model that a critic asks: where nothing is written, ``--lm`` and ``--critic-lm`` name one.
+
+    Raises:
+        InputError: they name two, or the critic asks none.
+    """
+    from programs.critics import check_critic
+
+    check_critic(critic, critic_lm)
+    if None not in (lm, critic_lm) and lm != critic_lm:
+        raise InputError(f"--lm {lm} and --critic-lm {critic_lm}: one language model judges; name one of them")
+    return critic_lm or lm
 
 
 def check_row(row: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
@@ -142,17 +167,18 @@ def open_critic(
 ) -> Iterator[OpenCritic]:
     """Load what a critic needs; see :func:`judge`."""
     from groundset.compiled import Users, load_compiled
-    from programs.critics import open_critics
+    from programs.critics import EMBEDDING, MODEL_FREE, check_critic, open_critics
     from programs.languages import LANGUAGES
     from programs.languages.table import Languages
 
+    check_critic(critic)
     with ExitStack() as stack:
         encoder = language_model = None
-        if critic != "head" and lm is not None:
+        if critic not in MODEL_FREE and lm is not None:
             from groundset.runtime.lms import open_lm
 
             language_model = stack.enter_context(open_lm(lm))
-        if critic != "lm":
+        if critic in EMBEDDING:
             from groundset.retrieval.embedder import load_embedder
 
             encoder = load_embedder(embedder)
@@ -195,4 +221,5 @@ def _told(decision: "Decision") -> Row:
         "verdict": "good" if decision.good else "bad",
         "scores": decision.parts(),
         "weakest": decision.weakest,
+        **({"reasons": decision.reasons} if decision.reasons else {}),
     }

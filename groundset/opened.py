@@ -207,7 +207,7 @@ class Run(Sequence[Sample]):
         keep: bool = False,
         quiet: bool = False,
     ) -> "Run":
-        """Let another critic (head, lm or ensemble) judge the questions again, and return the new run.
+        """Let another critic (head, lm, ensemble or verdict) judge the questions again, and return the new run.
 
         What it refuses becomes a reject, unless ``keep`` says otherwise. The other options are those of
         :func:`groundset.judge`.

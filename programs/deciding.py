@@ -16,7 +16,7 @@ UNREADABLE = "the critic's answer cannot be read"
 
 class Decision(BaseModel):
     """What a critic said: ``values`` after thresholds, ``probabilities`` of true for yes/no outputs,
-    ``levels`` as expected level index for scores, ``reasons`` in words where a critic gives some.
+    ``levels`` as expected level index for scores, if the critic judges those, ``reasons`` in words if it gives some.
 
     Where a signature asks ``fit``, that output decides and the others say why; elsewhere all must be true.
     """
@@ -129,7 +129,7 @@ def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
         if "noul" in evidence:
             values[name] = bool(prediction[name])
             probabilities[name] = float(evidence["noul"])
-        else:
+        elif not evidence.get("unjudged"):
             levels[name] = float(prediction[name])
     return Decision(values=values, probabilities=probabilities, levels=levels, reasons=reasons)
 

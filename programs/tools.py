@@ -30,6 +30,7 @@ class Tools:
         adapters: the name of the trained weights that a step is written with, by step.
         selects: what chooses among the demos of a step for each of its inputs, by step.
         mode: how the model is asked for questions, a name of :data:`programs.modes.MODES`.
+        least_score: of a chunk whose clarity, depth, structure and relevance the critic scores, the least mean.
     """
 
     critics: Mapping[str, Any]
@@ -41,6 +42,7 @@ class Tools:
     adapters: Mapping[str, str] = field(default_factory=dict)
     selects: Mapping[str, Select] = field(default_factory=dict)
     mode: str = "guided"
+    least_score: float = 0.0
 
     def with_models(self, models: Mapping[str, Any]) -> "Tools":
         """Return the same tools with these models by role."""

@@ -55,8 +55,24 @@ def generate(
     critic: Annotated[
         str | None,
         typer.Option(
-            help="Who decides what is good: head (fast), lm, verdict or ensemble.",
+            help="Who decides what is good: head (fast), lm, ensemble, or verdict, which says why.",
             show_default="head; verdict in mode free",
+        ),
+    ] = None,
+    critic_lm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A second language model that judges, for the critics lm, ensemble and verdict; named as --lm is.",
+            show_default="the one of --lm",
+        ),
+    ] = None,
+    least_score: Annotated[
+        float | None,
+        typer.Option(
+            help="Of a chunk: the least mean of clarity, depth, structure and relevance, each 0 to 2, where the "
+            "critic is lm or verdict.",
+            show_default="1.5",
         ),
     ] = None,
     compiled: Annotated[
@@ -144,6 +160,8 @@ def generate(
         "lm": lm,
         "mode": mode,
         "critic": critic,
+        "critic_lm": critic_lm,
+        "least_score": least_score,
         "compiled": compiled,
         "embedder": embedder,
         "parser": parser,

@@ -9,7 +9,7 @@ import typer
 from groundset.chunking import DEFAULT_EMBEDDER
 from groundset.cli.outputs import check_out, name_of, new_file, tell
 from groundset.cli.tracking import TrackingOption
-from groundset.judging import FIELDS, Kind, Row, check_row, judged_rows
+from groundset.judging import FIELDS, Kind, Row, check_row, judged_rows, judging_lm
 from groundset.rows import jsonl_rows
 from programs.errors import InputError
 
@@ -30,11 +30,19 @@ def judge(
         ),
     ],
     critic: Annotated[
-        str, typer.Option(metavar="NAME", help="Who decides: head (quick, no language model), lm, or ensemble of both.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Who decides: head (quick, no language model), lm, ensemble of both, or verdict (a language model "
+            "that says why).",
+        ),
     ] = "head",
     lm: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="The language model of the critics lm and ensemble."),
+        typer.Option(metavar="MODEL", help="The language model of the critics lm, ensemble and verdict."),
+    ] = None,
+    critic_lm: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="The same, by the name that generate has for it.")
     ] = None,
     embedder: Annotated[
         str, typer.Option(metavar="MODEL", help="The embedding model of the critics head and ensemble.")
@@ -47,19 +55,20 @@ def judge(
     """Judge chunks or questions, each by itself.
 
     Adds to every row `probability` (of being good), `verdict` (good or bad), `scores` (what the critic says of each
-    part) and `weakest` (the part with the lowest probability). All other keys stay as they are, in their order. A
-    question without `passage` is judged on the texts of its `contexts`, so samples.jsonl of a run will do. The output
-    appears whole or not at all.
+    part) and `weakest` (the part with the lowest probability); the critic verdict adds `reasons`. All other keys stay
+    as they are, in their order. A question without `passage` is judged on the texts of its `contexts`, so samples.jsonl
+    of a run will do. The output appears whole or not at all.
     """
     check_out(out, [file])
     from groundset.files import json_line, whole_text
     from groundset.runs.progress import Progress
 
+    model = judging_lm(critic, lm, critic_lm)
     rows = read_rows(file, FIELDS[kind])
     good = 0
     with Progress() as progress, whole_text(out) as stream:
         for row in judged_rows(
-            kind, rows, progress, critic=critic, lm=lm, embedder=embedder, compiled=compiled, tracking=tracking
+            kind, rows, progress, critic=critic, lm=model, embedder=embedder, compiled=compiled, tracking=tracking
         ):
             good += row["verdict"] == "good"
             stream.write(json_line(row))

@@ -16,12 +16,13 @@ def relabel(
         str,
         typer.Option(
             metavar="NAME",
-            help="Who decides: head (quick, no language model), lm, or ensemble of both.",
+            help="Who decides: head (quick, no language model), lm, ensemble of both, or verdict (a language "
+            "model that says why).",
             show_default=False,
         ),
     ],
     lm: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="The language model of the critics lm and ensemble.")
+        str | None, typer.Option(metavar="MODEL", help="The language model of the critics lm, ensemble and verdict.")
     ] = None,
     compiled: Annotated[
         str, typer.Option(metavar="WHICH", help="Compiled states: shipped, champion, none or a folder of your own.")

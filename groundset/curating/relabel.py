@@ -40,8 +40,8 @@ def relabel_run(
     Args:
         run: the folder of a run.
         out: the new folder.
-        critic: who decides: head, lm or ensemble.
-        lm: the language model of the critics lm and ensemble.
+        critic: who decides: head, lm, ensemble or verdict.
+        lm: the language model of the critics lm, ensemble and verdict.
         compiled: compiled states: shipped, champion, none or a folder.
         tracking: the MLflow store of champions.
         keep: keep what the critic refuses, with its verdict.

@@ -24,7 +24,11 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
     return {
         "configuration": _configuration([each["configuration"] for each in settings]),
         "models": {
-            **{role: _one([each[role] for each in models]) for role in models[0]},
+            # Not every run has a second language model, which judges.
+            **{
+                role: _one([each[role] for each in models if role in each])
+                for role in dict.fromkeys(role for each in models for role in each)
+            },
             "embedder": models[0]["embedder"],  # the same weights, whatever each run calls them: it is loaded again
         },
         "compiled": _promises(compiled),

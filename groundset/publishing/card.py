@@ -30,7 +30,12 @@ _STEERING = re.compile(r"[\\`*_\[\]|~$@<>&#]|(?<=:)//|(?<=www)\.", re.IGNORECASE
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _LARGEST = "1M<n<10M"
-_ROLES = {"lm": "language model", "embedder": "embedding model", "parser": "parser"}
+_ROLES = {
+    "lm": "language model",
+    "critic_lm": "language model that judges",
+    "embedder": "embedding model",
+    "parser": "parser",
+}
 
 
 class _Code(str):

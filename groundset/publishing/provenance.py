@@ -12,11 +12,12 @@ from programs.types import Chunk
 # What of run.json goes out; whatever comes to it later stays here until it is named.
 _TOLD = (
     "accepted", "agenda", "alternatives", "asked", "attempts", "call_seconds", "calls", "chunks", "compiled",
-    "completion_tokens", "configuration", "corpus", "counts", "critic", "documents", "evaluated_tokens", "evolutions",
-    "growth", "identity", "kinds", "models", "program", "prompt_tokens", "seconds", "started", "window",
+    "completion_tokens", "configuration", "corpus", "counts", "critic", "critic_calls", "documents",
+    "evaluated_tokens", "evolutions", "growth", "identity", "kinds", "models", "program", "prompt_tokens", "seconds",
+    "started", "window",
 )  # fmt: skip
 # Of the configuration: files, folders and addresses. `models` names the models.
-_PLACES = ("chunks", "compiled", "documents", "embedder", "lm", "parser", "vector_store")
+_PLACES = ("chunks", "compiled", "critic_lm", "documents", "embedder", "lm", "parser", "vector_store")
 _ON_THIS_MACHINE = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 

@@ -51,7 +51,8 @@ class RunFacts:
         questions, chunks: embeddings, a row for each sample and each chunk; None where they are not all there.
         readings: what readers said of samples, by their id.
         readers: their names.
-        calls: what all language model calls took together.
+        calls: what all language model calls took together, but for those of a second model that judges.
+        critic_calls: what those took.
         seconds: what all processes took that worked on it.
         meta: the rest by name: ``configuration``, ``models``, ``compiled``, ``corpus``, ``agenda``.
     """
@@ -74,6 +75,7 @@ class RunFacts:
     readings: Mapping[str, Consensus]
     readers: Sequence[str]
     calls: CallTotals
+    critic_calls: CallTotals
     seconds: float
     meta: Mapping[str, Any] = field(repr=False)
 
@@ -159,6 +161,7 @@ def read_facts(folder: Path) -> RunFacts:
             readings=readings(standing),
             readers=sorted({review.reader for review in standing}),
             calls=store.calls.totals(),
+            critic_calls=store.critic_calls.totals(),
             seconds=store.spent()[1],
             meta={name: store.meta(name) for name in meta},
         )

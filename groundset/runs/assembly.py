@@ -25,7 +25,7 @@ from programs.critics.remembering import RememberingEncoder
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
 from programs.steps.demos import read_demos
-from programs.tools import GENERATOR, Tools
+from programs.tools import CRITIC, GENERATOR, Tools
 
 
 class Shown(Watcher, Phases, Protocol):
@@ -71,7 +71,7 @@ def prepare_engine(
         config.deciding,
         languages=models.languages,
         embedder=encoder,
-        language_model=models.language_model if asks_model else None,
+        language_model=models.critic_model if asks_model else None,
         heads=compiled.heads,
         blends=compiled.blends,
     )
@@ -84,6 +84,7 @@ def prepare_engine(
         adapters=compiled.adapters,
         selects=compiled.selects(encoder.encode),
         mode=mode.name,
+        least_score=config.least_score,
     )
     if not asks_model:
         score_chunks(store, Contexts(tools), shown, check)
@@ -97,7 +98,8 @@ def prepare_engine(
     store.set_meta("shares", dict(shares))
     store.set_meta("agenda", dict(agenda.counts))
     model = models.language_model
-    tools = replace(tools.with_models({GENERATOR: model.lm}), critics={**critics, **compiled.taught(model.lm)})
+    by_role = {GENERATOR: model.lm} | ({CRITIC: models.critic_model.lm} if asks_model else {})
+    tools = replace(tools.with_models(by_role), critics={**critics, **compiled.taught(model.lm)})
     program = recipe.program(tools, config.options)
     limits = {} if mode.writes_freely else config.options.limits(size)
     engine = RunEngine(

@@ -31,7 +31,7 @@ from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
 
 DEFAULT_LM = "qwen2.5-coder-0.5b"
-_NAMES_OR_PATHS = ("lm", "compiled", "embedder", "vector_store")
+_NAMES_OR_PATHS = ("lm", "critic_lm", "compiled", "embedder", "vector_store")
 
 
 class RunConfig(BaseModel):
@@ -40,7 +40,8 @@ class RunConfig(BaseModel):
     ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. Without
     ``size`` and ``min_length`` the recipe says how many samples there are to be, and how short chunks may be. Without
     ``mode`` and ``critic`` the model says how it is asked and who decides (see :mod:`groundset.runs.modes`).
-    ``options`` are all options of the recipe. ``lm_file`` is the file that named the model, None if the caller did.
+    ``options`` are all options of the recipe. ``lm_file`` and ``critic_lm_file`` are the files that named the models,
+    None if the caller did.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,6 +54,9 @@ class RunConfig(BaseModel):
     lm_file: Path | None = Field(default=None, exclude=True)
     mode: str | None = Field(default=None, min_length=1)
     critic: str | None = None
+    critic_lm: str | None = Field(default=None, min_length=1)
+    critic_lm_file: Path | None = Field(default=None, exclude=True)
+    least_score: float = Field(default=1.5, ge=0, le=2)
     compiled: str = Field(default="shipped", min_length=1)
     embedder: str = Field(default="all-minilm-l6-v2", min_length=1)
     parser: str = Field(default="en-core-web-sm", min_length=1)
@@ -137,8 +141,9 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
     if recipe not in RECIPES:
         raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")
     common = {name: value for name, value in told.items() if name in RunConfig.model_fields}
-    if "lm" in told and "lm" not in options:
-        common["lm_file"] = file
+    for model in ("lm", "critic_lm"):
+        if model in told and model not in options:
+            common[f"{model}_file"] = file
     others = {name: value for name, value in told.items() if name not in common}
     known = recipe_options()
     for name in others:
@@ -194,7 +199,7 @@ def read_config_file(file: Path) -> dict[str, Any]:
 
 def _known() -> list[str]:
     """Return the names of all options."""
-    return sorted({*RunConfig.model_fields, *recipe_options()} - {"options", "lm_file"})
+    return sorted({*RunConfig.model_fields, *recipe_options()} - {"options", "lm_file", "critic_lm_file"})
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -231,7 +236,7 @@ def _path_in(option: str, value: str, folder: Path) -> str:
     if option == "vector_store":
         kind, _, path = value.partition(":")
         return path if kind in STORES and STORES[kind].takes_folder else ""
-    if option == "lm":
+    if option in ("lm", "critic_lm"):
         is_path = value.lower().endswith(".gguf") and not value.startswith(PREFIX)
     elif option == "compiled":
         is_path = value not in (SHIPPED, CHAMPION, NONE)

@@ -15,7 +15,7 @@ from groundset.runs.folder import holds_run
 from groundset.runs.growth import asked_now, grow, grown, growth_record
 from groundset.runs.identity import Identity, ModelName, check_same, identity_digest, identity_of, with_models
 from groundset.runs.lineage import Lineage
-from groundset.runs.models import Openers, RunModels
+from groundset.runs.models import Journals, Openers, RunModels
 from groundset.runs.modes import ChosenMode, choose_mode
 from groundset.runs.progress import Progress, Usage
 from groundset.runs.record import RunFiles, step_counts, write_files, write_record
@@ -23,7 +23,7 @@ from groundset.runs.run import Ending
 from groundset.runs.stop import RunStoppedError, Stop, StoppableJournal, stopping_on_signals
 from groundset.runs.store import RunStore
 from groundset.runs.summary import shortage, summarise
-from programs.errors import GroundsetError, InputError, RunError, RunMismatchError
+from programs.errors import GroundsetError, RunError, RunMismatchError
 from programs.recipes.base import Recipe
 
 
@@ -74,12 +74,16 @@ def run_generation(
     openers = openers or Openers()
     recipe = recipe or config.row
     stop = Stop()
-    journal = StoppableJournal(stop)
+    journals = Journals(StoppableJournal(stop), StoppableJournal(stop))
     _check_names(config)
     with progress.waiting("Checking the documents and the model"):
         identity = identity_of(config)
-        if openers.language_model is None and (name := _name_lm(config.lm)) is not None:
-            identity = with_models(identity, lm=name)
+        if openers.language_model is None:
+            specs = {"lm": config.lm, **({"critic_lm": config.critic_lm} if config.critic_lm else {})}
+            names = {role: _name_lm(spec) for role, spec in specs.items()}
+            identity = with_models(identity, **{role: name for role, name in names.items() if name is not None})
+            if config.critic_lm is None:
+                identity = with_models(identity, critic_lm=None)
     with ExitStack() as stack, progress:
         store, growth = stack.enter_context(RunStore.open(out)) if holds_run(out) else None, None
         if store is not None:
@@ -91,8 +95,14 @@ def run_generation(
                 return _end(store, ended)
             asked = store.meta("asked") if growth is None else growth[-1].size
             progress.going_on(out, store.results.count(), asked, store.attempts.decided())
-        models = RunModels(config, openers, stack, journal, tell=progress.note, verbose=verbose)
-        users = Users(config.deciding, models.embedder.sha256, *models.name, dimension=models.embedder.dimension)
+        models = RunModels(config, openers, stack, journals, tell=progress.note, verbose=verbose)
+        users = Users(
+            config.deciding,
+            models.embedder.sha256,
+            *models.name,
+            models.embedder.dimension,
+            *(models.critic_name or (None, None)),
+        )
         compiled = load_compiled(config.compiled, users, tracking)
         models.take(compiled.files)
         identity = {**models.named(identity), "compiled": compiled.digest}
@@ -105,7 +115,10 @@ def run_generation(
                 grow(store, config, growth)
         clock = Clock(store, started)
         clock.note()
-        journal.attach(store.calls)
+        journals.generator.attach(store.calls)
+        if models.critic_name is not None:
+            store.critic_calls.prepare()
+            journals.critic.attach(store.critic_calls)
         write_record(store, "running")
         with stopping_on_signals(stop, progress.note, again):
             try:
@@ -115,7 +128,7 @@ def run_generation(
                     accepted=store.results.count(),
                     attempts=store.attempts.decided(),
                     counts=step_counts(store),
-                    usage=_all_usage(store, models.language_model.usage),
+                    usage=_all_usage(store, models.usage),
                     elapsed=clock.elapsed,
                 )
                 ending = engine.run(config.workers)
@@ -139,10 +152,9 @@ def run_generation(
 
 def _check_names(config: RunConfig) -> None:
     from groundset.retrieval.stores import check_store
-    from programs.critics.opening import CRITICS
+    from programs.critics.opening import check_critic
 
-    if config.deciding not in CRITICS:
-        raise InputError(f"--critic {config.deciding}: no such critic; choose one of {', '.join(CRITICS)}")
+    check_critic(config.deciding, config.critic_lm)
     check_store(config.vector_store)
 
 
@@ -189,7 +201,8 @@ def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: 
 
 def _all_usage(store: RunStore, usage: Usage) -> Usage:
     """Return what tells the calls and tokens of all processes that worked on a run."""
-    earlier = store.calls.totals()._asdict()
+    both = [table.totals()._asdict() for table in (store.calls, store.critic_calls)]
+    earlier = {name: sum(each[name] for each in both) for name in both[0]}
     return lambda: {name: earlier[name] + count for name, count in usage().items() if name in earlier}
 
 
@@ -223,6 +236,7 @@ def _create_store(
             "models": {
                 **{name: identity[name] for name in ("lm", "embedder", "parser")},
                 "critic": {"name": config.deciding, "compiled": compiled.fitted},
+                **({"critic_lm": identity["critic_lm"]} if identity["critic_lm"] else {}),
             },
             "compiled": compiled.record(),
             "corpus": corpus.counts.model_dump(mode="json"),

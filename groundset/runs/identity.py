@@ -20,7 +20,7 @@ Identity = dict[str, Any]
 # Options that count in another way, or not at all; every other one counts by its value.
 _NOT_PLAIN = {
     "documents", "chunks",  # by their bytes
-    "lm", "embedder", "parser", "compiled",  # by what they turn out to be
+    "lm", "critic_lm", "embedder", "parser", "compiled",  # by what they turn out to be
     "chunk_size", "min_length", "options",  # by what they come to
     "workers", "vector_store",  # whatever they are, the results are the same
     "size",  # a run may be asked for more on its way, see groundset.runs.growth
@@ -50,9 +50,9 @@ def identity_of(config: RunConfig) -> Identity:
     }
 
 
-def with_models(identity: Identity, **models: ModelName) -> Identity:
-    """Return the identity together with models, by option name."""
-    return {**identity, **{option: model._asdict() for option, model in models.items()}}
+def with_models(identity: Identity, **models: ModelName | None) -> Identity:
+    """Return the identity together with models, by option name; None says that there is none."""
+    return {**identity, **{option: model and model._asdict() for option, model in models.items()}}
 
 
 def identity_digest(identity: Mapping[str, Any]) -> str:
@@ -110,6 +110,8 @@ def _tell(name: str, stored: Any, asked: Any) -> str:
 
 
 def _shown(value: Any) -> str:
+    if value is None:
+        return "not given"
     if isinstance(value, dict) and "sha256" in value:
         weights = f" ({value['sha256'][:12]})" if value["sha256"] else ""
         return f"{value['name']}{weights}"

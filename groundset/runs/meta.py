@@ -31,6 +31,7 @@ class _Models(_Told):
     embedder: _Model = _Model()
     parser: _Model = _Model()
     critic: _Model = _Model()
+    critic_lm: _Model | None = None
 
 
 class _Promise(_Told):
@@ -51,6 +52,7 @@ class _Configuration(_Told):
     chunks: _Text | None = None
     recipe: str | None = None
     lm: _Text | None = None
+    critic_lm: _Text | None = None
     embedder: _Text | None = None
     parser: _Text | None = None
     chunker: str | None = None

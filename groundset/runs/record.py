@@ -101,6 +101,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
     ``counts`` says for each step how often it spoke (``tried``) and how many candidates it refused
     (``refused``); a step that refuses before it has written anything only counts as refusing. A run with a
     ``lineage`` was made from others: what it took to make those, and what their steps tried, is theirs to say.
+    ``critic_calls`` says of a second language model, which judges, what ``calls`` and what follows say of the first.
     """
     calls = store.calls.totals()
     started, seconds = store.spent()
@@ -123,6 +124,7 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "evaluated_tokens": calls.evaluated_tokens,
         "completion_tokens": calls.completion_tokens,
         "call_seconds": round(calls.seconds, 2),
+        "critic_calls": critic_calls(store),
         "seconds": round(seconds, 2),
         "started": started,
         "critic": store.told("models", "critic").get("compiled"),
@@ -141,6 +143,14 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "program": store.told("identity", "program"),
         "versions": library_versions(),
     }
+
+
+def critic_calls(store: RunStore) -> dict[str, float] | None:
+    """Return what the calls of a second language model took, None where there is none."""
+    if "critic_lm" not in store.told("models"):
+        return None
+    totals = store.critic_calls.totals()
+    return {**totals._asdict(), "seconds": round(totals.seconds, 2)}
 
 
 def step_counts(store: RunStore) -> dict[str, dict[str, int]]:

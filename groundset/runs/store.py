@@ -7,6 +7,7 @@
 | attempts | what was wanted, the outcome as soon as it is there, and the verdict once it was decided |
 | steps | what every step said, one row each, committed as it happens |
 | calls | finished language model calls by digest: what makes a resume free |
+| critic_calls | the same of a second language model that judges; there in runs that have one |
 | samples, rejects | what was decided, in that order |
 | reviews | what people said who read samples or rejects; there from the first review on |
 | sessions | one row for each process that worked on the run |
@@ -24,7 +25,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from groundset.files import json_text, whole_file
-from groundset.runs.calls import CALLS_SCHEMA, CallTable
+from groundset.runs.calls import CALLS_SCHEMA, CRITIC_CALLS, CRITIC_CALLS_SCHEMA, CallTable
 from groundset.runs.database import Database
 from groundset.runs.folder import FolderLock, check_files, database_path, make_folder
 from groundset.runs.meta import stored_meta
@@ -65,6 +66,7 @@ class RunStore:
     Attributes:
         folder: the run folder.
         calls: the journal of language model calls.
+        critic_calls: that of a second language model, which judges.
         attempts: plans, steps and outcomes.
         results: samples and rejects.
         reviews: what people said about them.
@@ -75,6 +77,7 @@ class RunStore:
         """Wrap an open database; use ``create``, ``open`` or ``read`` instead."""
         self.folder = folder
         self.calls = CallTable(database)
+        self.critic_calls = CallTable(database, CRITIC_CALLS)
         self.attempts = AttemptTable(database)
         self.results = ResultTable(database)
         self.reviews = ReviewTable(database)
@@ -185,7 +188,7 @@ class RunStore:
                 raise InputError(f"{self._database.path} was not made by groundset.")
             if version != _VERSION:
                 raise InputError(f"{self._database.path} was made by another version of groundset.")
-            check_sound(self._database, _STATEMENTS, [REVIEWS_SCHEMA])
+            check_sound(self._database, _STATEMENTS, [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA])
         except BaseException:
             self.close()
             raise

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Any
 
+from groundset.runs.calls import CallTotals
 from groundset.runs.config import DEFAULT_LM
 from groundset.runs.lineage import Lineage
 from groundset.runs.progress import counted, duration, of_asked
@@ -30,7 +31,7 @@ def account(store: RunStore, reason: str | None) -> list[str]:
     lines += [*_expected(store), *_alternatives(store)]
     if made_from:
         return lines
-    return [*lines, _refused(store), *_passed_over(store), _cost(store)]
+    return [*lines, _refused(store), *_passed_over(store), *_cost(store)]
 
 
 def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
@@ -180,10 +181,17 @@ def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
     return sum(found.total() for found in reasons.values()), "; ".join(told)
 
 
-def _cost(store: RunStore) -> str:
-    calls = store.calls.totals()
+def _cost(store: RunStore) -> list[str]:
+    """Return what the run took, and of that a second language model, which judged."""
     _, seconds = store.spent()
+    lines = [f"Took {duration(seconds)}, {_calls(store.calls.totals())}."]
+    if judging := (store.meta("models") or {}).get("critic_lm"):
+        lines.append(f"{judging['name']} judged: {_calls(store.critic_calls.totals())}.")
+    return lines
+
+
+def _calls(calls: CallTotals) -> str:
     return (
-        f"Took {duration(seconds)}, {calls.calls:,} language model calls, {calls.prompt_tokens:,} tokens read "
-        f"({calls.evaluated_tokens:,} of them anew), {calls.completion_tokens:,} written."
+        f"{calls.calls:,} language model calls, {calls.prompt_tokens:,} tokens read "
+        f"({calls.evaluated_tokens:,} of them anew), {calls.completion_tokens:,} written"
     )

@@ -97,22 +97,24 @@ def log_generation(record: Path, store: TrackingStore, promise: Promise | None =
         TrackingError: the store failed.
     """
     told = json.loads(record.read_text(encoding="utf-8"))
-    configuration, compiled = told["configuration"], told["compiled"]
+    configuration, compiled, judged = told["configuration"], told["compiled"], "critic_lm" in told["models"]
     parameters = {
         **{name: value for name, value in configuration.items() if value is not None},
         "lm_sha256": told["models"]["lm"].get("sha256") or "",
+        **({"critic_lm_sha256": told["models"]["critic_lm"].get("sha256") or ""} if judged else {}),
         "critic_compiled": told["critic"],
         "compiled_steps": ", ".join(f"{step} by {state['optimizer']}" for step, state in compiled.items()),
         **{f"version.{name}": version for name, version in told["versions"].items()},
     }
     if store.host:
         parameters = {name: value for name, value in parameters.items() if name not in ("documents", "chunks")}
-        parameters["lm"] = told["models"]["lm"]["name"]
+        parameters |= {role: told["models"][role]["name"] for role in ("lm", "critic_lm") if role in told["models"]}
     names = (
         "accepted", "asked", "attempts", "calls", "prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds",
         "chunks", "documents",
     )  # fmt: skip
     metrics = {name: float(told[name]) for name in names}
+    metrics |= {f"critic_{name}": float(count) for name, count in (told.get("critic_calls") or {}).items()}
     for step, counts in told["counts"].items():
         metrics |= {f"{step}_{what}": float(count) for what, count in counts.items()}
     if promise is not None:

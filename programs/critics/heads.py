@@ -54,7 +54,8 @@ class HeadCritic:
     """Answer the decision requests of one step in milliseconds, the same way every time.
 
     Where heads were fitted they answer. What else is asked is set by hand: it orders candidates and refuses the
-    plainly bad, and its probabilities are not calibrated.
+    plainly bad, and its probabilities are not calibrated. Nothing was ever fitted to scores, so they are marked as
+    ``unjudged``.
     """
 
     supports_decision_requests = True
@@ -106,4 +107,4 @@ def _levels(share: float, count: int) -> dict[str, Any]:
     upper = place - below
     probabilities = {str(level): 0.0 for level in range(count)}
     probabilities[str(below)], probabilities[str(below + 1)] = 1 - upper, upper
-    return {"probabilities": probabilities, "confidence": abs(2 * upper - 1)}
+    return {"probabilities": probabilities, "confidence": abs(2 * upper - 1), "unjudged": True}

@@ -48,9 +48,24 @@ def open_critics(
     Raises:
         InputError: there is no such critic, or what it needs was not handed in.
     """
+    check_critic(spec)
+    return CRITICS[spec](_Parts(languages, embedder, language_model, heads or {}, blends or {}))
+
+
+def check_critic(spec: str, language_model: str | None = None) -> None:
+    """Refuse what is no critic, or one that asks no language model where a second one was named for it.
+
+    Raises:
+        InputError: the message names the option.
+    """
     if spec not in CRITICS:
         raise InputError(f"--critic {spec}: no such critic; choose one of {', '.join(CRITICS)}.")
-    return CRITICS[spec](_Parts(languages, embedder, language_model, heads or {}, blends or {}))
+    if language_model is not None and spec in MODEL_FREE:
+        asking = ", ".join(name for name in CRITICS if name not in MODEL_FREE)
+        raise InputError(
+            f"--critic-lm {language_model}: the critic {spec} asks no language model; name another with --critic "
+            f"({asking}), or leave --critic-lm out."
+        )
 
 
 def _deciding() -> list[str]:
@@ -92,6 +107,7 @@ def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
 
 
 MODEL_FREE = frozenset({"head"})  # their decisions cost no call of a language model
+EMBEDDING = frozenset({"head", "ensemble"})  # they need an embedder
 CRITICS: Mapping[str, Callable[[_Parts], dict[str, Critic]]] = {
     "head": _open_heads,
     "lm": _open_lm,

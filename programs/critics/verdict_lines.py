@@ -35,7 +35,10 @@ def read_lines(text: str, offered: Mapping[str, Sequence[str]]) -> dict[str, Ver
     text = _THOUGHT.sub("", text).strip()
     titles = {_plain(title): title for title in offered}
     either = "|".join(title.replace(" ", "[ _-]") for title in titles)
-    begins = re.compile(rf"^[\W\d_]*({either})[*_`\"]*[ \t]*[:=–—-][*_`\"]*[ \t]*", re.IGNORECASE | re.MULTILINE)
+    number = r"(?:\d{1,2}[.)][^\w\n]*)?"
+    begins = re.compile(
+        rf"^(?:[^\w\n]|_)*{number}({either})[*_`\"]*[ \t]*[:=–—-][*_`\"]*[ \t]*", re.IGNORECASE | re.MULTILINE
+    )
     found = list(begins.finditer(text))
     if not found and len(offered) == 1:
         pieces = [(next(iter(offered)), text)]
@@ -54,6 +57,8 @@ def _read(piece: str, labels: Sequence[str]) -> Verdict | None:
     either = "|".join(map(re.escape, labels))
     sure = r"[\s,;:.(*_-]+(?:[a-z]+[\s:=]+){0,3}(\d{1,3}(?:\.\d+)?)\s*(?:%|/\s*100|percent)?"
     last = re.compile(rf"(?<![\w|/])(?<!or )({either})(?:{sure})?(?:\s*\([^()]*\))?[\W_]*$", re.IGNORECASE)
+    # Some models put the verdict, or the number, on a line of its own.
+    piece = re.sub(rf"\s*\n[\W_]*({either}|\d{{1,3}})[\W_]*$", r" - \1", piece, flags=re.IGNORECASE | re.MULTILINE)
     before: list[str] = []
     for line in piece.splitlines():
         if match := last.search(line):

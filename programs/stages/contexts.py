@@ -1,16 +1,18 @@
 """Stage ``contexts``: are the chunks of an attempt fit to be asked about?"""
 
 from collections.abc import Sequence
+from statistics import fmean
 
 import dspy
 
+from programs.deciding import Decision, because
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, StepRecord
 
 
 class Contexts(dspy.Module):
-    """Let the critic score every chunk, unless that was done ahead."""
+    """Let the critic judge every chunk, unless that was done ahead."""
 
     def __init__(self, tools: Tools) -> None:
         """Take the critic of chunks."""
@@ -25,13 +27,23 @@ class Contexts(dspy.Module):
     def score(self, context: Context) -> StepRecord:
         """Return what the critic says of a chunk."""
         decision = self.tools.decide("chunk", self.chunk, **_inputs(context))
+        reason = self._reason(decision)
         return StepRecord(
             step="chunk",
             output=decision.as_output(),
             probability=round(decision.probability, 4),
-            verdict="good" if decision.good else "bad",
-            reason=None if decision.good else decision.refusal,
+            verdict="good" if reason is None else "bad",
+            reason=reason,
         )
+
+    def _reason(self, decision: Decision) -> str | None:
+        """Return why a chunk is refused, None if it is good; where the critic scores it, the mean counts too."""
+        if not decision.good:
+            return decision.refusal
+        least = self.tools.least_score
+        if decision.levels and (mean := fmean(decision.levels.values())) < least:
+            return because("scored too low", f"{mean:.2f} of 2 on average, and {least:g} is wanted")
+        return None
 
     def forward(self, trail: Trail) -> bool:
         """Say whether all chunks are good, and refuse the attempt at the first that is not."""

@@ -122,3 +122,20 @@ def test_an_own_folder_without_an_ensemble_has_the_shipped_one(tmp_path):
     found = load_compiled(str(tmp_path), users)
     assert found.states["pair"].optimizer == "own"
     assert (found.blends, found.heads) == (shipped.blends, shipped.heads)
+
+
+def test_states_that_decide_are_those_of_the_model_that_judges(tmp_path):
+    model = "qwen2.5-coder-1.5b"
+    sha256 = parse_spec(model).sha256
+    judging = load_compiled(
+        "shipped", Users("ensemble", SHA, "tiny", "w" * 64, critic_lm=model, critic_lm_sha256=sha256)
+    )
+    assert set(judging.blends) == {"judge"}
+    assert "pair" not in judging.states, "that writes, and another model does"
+    writing = load_compiled(
+        "shipped", Users("ensemble", SHA, model, sha256, critic_lm="tiny", critic_lm_sha256="w" * 64)
+    )
+    assert ("pair" in writing.states, writing.blends) == (True, {})
+    assert not load_compiled("shipped", Users("verdict", SHA, model, sha256)).blends, (
+        "what was fitted to another critic"
+    )

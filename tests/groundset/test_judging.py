@@ -55,6 +55,30 @@ def test_wrong_rows_and_options_are_named(decided: list[Any]) -> None:
     assert decided == []
 
 
+def test_reasons_come_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def open_judge(*parts: Any) -> Iterator[Any]:
+        yield lambda rows: [decision(True).model_copy(update={"reasons": {"clear": "one thing"}}) for _ in rows]
+
+    monkeypatch.setattr(judging, "open_judge", open_judge)
+    (judged,) = groundset.judge("questions", [ROW], critic="verdict", lm="x", quiet=True)
+    assert judged["reasons"] == {"clear": "one thing"}
+
+
+def test_one_language_model_judges_by_either_name(decided: list[Any]) -> None:
+    for named in ({"lm": "a/b"}, {"critic_lm": "a/b"}, {"lm": "a/b", "critic_lm": "a/b"}):
+        groundset.judge("questions", [ROW], critic="verdict", quiet=True, **named)
+    assert {parts[2] for parts in decided} == {"a/b"}
+    with pytest.raises(groundset.InputError, match=r"^lm a/b and critic_lm c/d: one language model judges"):
+        groundset.judge("questions", [ROW], critic="lm", lm="a/b", critic_lm="c/d", quiet=True)
+    with pytest.raises(groundset.InputError, match=r"^critic_lm a/b: the critic head asks no language model"):
+        groundset.judge("questions", [ROW], critic_lm="a/b", quiet=True)
+
+
 def test_a_critic_without_its_model_is_told_by_parameters() -> None:
     with pytest.raises(groundset.InputError, match=r"^critic lm needs a language model \(lm\)\.$"):
         groundset.judge("questions", [ROW], critic="lm", quiet=True)
+    with pytest.raises(groundset.InputError, match=r"^critic verdict needs a language model \(lm\)\.$"):
+        groundset.judge("questions", [ROW], critic="verdict", quiet=True)
+    with pytest.raises(groundset.InputError, match=r"^critic oracle: no such critic; choose one of head, lm, "):
+        groundset.judge("questions", [ROW], critic="oracle", quiet=True)

@@ -22,6 +22,17 @@ def section(facts: RunFacts) -> PageSection:
         Stated(name, f"{count:,}{f', {count / kept:,.1f} for each sample' if kept else ''}", n, "", meaning)
         for name, count, meaning in counts
     ]
+    if facts.critic_calls.calls:
+        judged = facts.critic_calls
+        figures.append(
+            Stated(
+                "Calls to judge",
+                f"{judged.calls:,}, {judged.prompt_tokens:,} tokens read, {judged.completion_tokens:,} written",
+                n,
+                "",
+                "of a second language model, which are not among those above",
+            )
+        )
     each = f", {facts.seconds / kept:,.1f} s for each sample" if kept else ""
     figures.append(Stated("Time", f"{duration(facts.seconds)}{each}", n, "", "of all processes, one after the other"))
     return PageSection("cost", "What it took", about, figures=figures)

@@ -56,7 +56,8 @@ def _with(facts: RunFacts) -> list[tuple[str, ...]]:
     told = [
         ("recipe", configuration.get("recipe")),
         *((what, (models.get(key) or {}).get("name")) for what, key in (
-            ("language model", "lm"), ("critics", "critic"), ("embedder", "embedder"), ("parser", "parser"),
+            ("language model", "lm"), ("critics", "critic"), ("language model that judges", "critic_lm"),
+            ("embedder", "embedder"), ("parser", "parser"),
         )),
         ("chunker", configuration.get("chunker")),
     ]  # fmt: skip

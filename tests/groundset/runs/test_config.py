@@ -172,6 +172,7 @@ def test_every_option_of_the_command_is_a_field():
     assert set(inspect.signature(generate).parameters) - others == set(RunConfig.model_fields) - {
         "documents",
         "lm_file",
+        "critic_lm_file",
     } | {"options"}
     assert option_name("chunk_size") == "--chunk-size"
 
@@ -183,7 +184,8 @@ def test_the_help_of_the_command_tells_the_real_defaults():
 
     fields = RunConfig.model_fields
     for name, parameter in inspect.signature(generate).parameters.items():
-        if name not in fields or name in ("chunk_size", "chunks", "size", "min_length", "options", "mode", "critic"):
+        untold = ("chunk_size", "chunks", "critic", "critic_lm", "mode", "size", "min_length", "options")
+        if name not in fields or name in untold:
             continue
         assert parameter.annotation.__metadata__[0].show_default == str(fields[name].default), name
 

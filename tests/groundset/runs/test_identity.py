@@ -83,7 +83,8 @@ def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
 
 
 def test_every_option_counts_unless_it_is_known_not_to(docs):
-    known = {"chunks", "lm", "lm_file", "embedder", "parser", "compiled", "workers", "vector_store", "options", "size"}
+    known = {"lm", "lm_file", "critic_lm", "critic_lm_file"}
+    known |= {"chunks", "embedder", "parser", "compiled", "workers", "vector_store", "options", "size"}
     config = make_config({"documents": (docs,)})
     options = set(type(config.options).model_fields) - {"ask"}
     assert set(identity_of(config)) == set(RunConfig.model_fields) - known | {"program"} | options

@@ -101,8 +101,7 @@ def test_questions_that_differ_in_a_number_are_not_the_same(critics: dict[str, C
 @given(st.text(), st.text())
 def test_every_text_gets_a_probability(passage: str, topic: str) -> None:
     decision = decide(dspy.Predict(ScoreChunk), HeadCritic("chunk", WordEncoder(), KNOWN), passage=passage, topic=topic)
-    assert set(decision.levels) == {"clarity", "depth", "structure", "relevance"}
-    assert all(0 <= level <= 2 for level in decision.levels.values())
+    assert not decision.levels, "nobody judged those"
     assert all(0 <= p <= 1 for p in decision.probabilities.values())
 
 

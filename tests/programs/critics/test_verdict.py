@@ -85,6 +85,8 @@ def test_a_refusal_comes_with_the_reason_of_its_fault() -> None:
         ("**Clear:** *it asks one thing* - **yes**, 95/100", 0.975, "it asks one thing"),
         ("2. Clear: no, 90 or more? It is plain - yes, confidence: 60", 0.8, "no, 90 or more? It is plain"),
         ("Clear: yes, 90 - it asks one thing", 0.95, "it asks one thing"),
+        ("Clear: it asks one thing.\n- yes\n- 90\n", 0.95, "it asks one thing"),
+        ("Clear: No - two things are asked.", 0.1, "two things are asked"),
         ("Clear: no", 0.1, ""),
         ("Clear: vague - no, 0.9", 0.05, "vague"),
         ("Clear: vague - no, 300", 0.0, "vague"),

@@ -1,0 +1,18 @@
+"""The verdict critic with the smallest real model, which can hardly keep to a form: whatever it writes is a decision."""
+
+from pathlib import Path
+
+from groundset.runtime.lms import open_lm
+from programs.critics.verdict import VerdictCritic
+from programs.deciding import UNREADABLE, decide
+from programs.steps import STEPS
+
+
+def test_the_smallest_model_decides_or_refuses(smollm2: Path) -> None:
+    with open_lm(str(smollm2)) as model:
+        critic = VerdictCritic(model.lm, "grounding")
+        said = {"passage": "The Henn Lady struck a rock in 2009.", "question": "When did the Henn Lady strike a rock?"}
+        decision = decide(STEPS["grounding"].predictor(), critic, **said, answer="in 2009")
+        calls = model.usage()["calls"]
+    assert 0 <= decision.probability <= 1
+    assert calls == (2 if decision.refusal == UNREADABLE else 1)

@@ -82,8 +82,8 @@ def generate(
         lm: the language model: a name of the catalogue (by default qwen2.5-coder-0.5b), a .gguf file,
             ``hf/<owner>/<repo>/<file>.gguf``, ``openai/<model>@<base url>`` or ``provider/model``.
         mode: how the model is asked: guided, sentence or free; by default what was measured for it, free for any other.
-        critic: who decides what is good: head (fast), lm, ensemble, or verdict, which says why; by default head, verdict
-            in mode free.
+        critic: who decides what is good: head (fast), lm, ensemble, or verdict, which says why; by default head, in
+            mode free verdict.
         critic_lm: a second language model that judges, for the critics lm, ensemble and verdict; named as ``lm`` is,
             which judges by default.
         least_score: of a chunk, the least mean of clarity, depth, structure and relevance, each from 0 to 2, where the

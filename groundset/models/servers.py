@@ -48,7 +48,8 @@ def withheld(spec: ModelSpec) -> str | None:
     if not isinstance(spec, OpenAISpec) or spec.takes_key or not os.environ.get(_KEY_VARIABLE):
         return None
     return (
-        f"{_KEY_VARIABLE} is not sent to {spec.host}: a file names that address. Name the model with --lm to send it."
+        f"{_KEY_VARIABLE} is not sent to {spec.host}: a file names that address. "
+        f"Name the model with {spec.option} to send it."
     )
 
 

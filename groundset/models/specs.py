@@ -51,11 +51,13 @@ class OpenAISpec:
         model: its name there.
         base_url: where it is served.
         takes_key: whether the key in the environment may go to that address.
+        option: what names it on the command line, for messages.
     """
 
     model: str
     base_url: str
     takes_key: bool = True
+    option: str = "--lm"
 
     @property
     def name(self) -> str:

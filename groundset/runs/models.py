@@ -115,7 +115,8 @@ class RunModels:
             return open_model
 
         def named(text: str, file: Path | None, journal: StoppableJournal, *, judges: bool) -> _LazyModel:
-            spec = _spec_of(text, file) if openers.language_model is None else None
+            option = "--critic-lm" if judges else "--lm"
+            spec = _spec_of(text, file, option) if openers.language_model is None else None
             return _LazyModel(text, spec, open_with(journal, judges))
 
         self._tell = tell
@@ -176,9 +177,9 @@ class RunModels:
         )
 
 
-def _spec_of(text: str, file: Path | None) -> ModelSpec:
+def _spec_of(text: str, file: Path | None, option: str) -> ModelSpec:
     """Return what an option names; a key goes to another machine only if a person named its address, and no file."""
     spec = parse_spec(text)
     if isinstance(spec, OpenAISpec) and file is not None and not spec.is_here:
-        return replace(spec, takes_key=False)
+        return replace(spec, takes_key=False, option=option)
     return spec

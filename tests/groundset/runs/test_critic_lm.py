@@ -1,5 +1,6 @@
 """A run with a second language model, which judges: what it is asked, what it costs, what makes it another run."""
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -7,12 +8,15 @@ from typing import Any
 
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
+from rich.console import Console
 from scripted_run import Encoder, ScriptedEngine, ScriptedProgram, lm_opener, scripted_recipe, write_documents
 
+from groundset.models.specs import OpenAISpec
 from groundset.reporting.facts import read_facts
 from groundset.runs.config import make_config
 from groundset.runs.generation import RunResult, run_generation
 from groundset.runs.models import Openers
+from groundset.runs.progress import Progress
 from groundset.runs.store import RunStore
 from programs.errors import InputError, RunMismatchError
 from programs.stages.contexts import Contexts
@@ -147,3 +151,32 @@ def test_a_chunk_that_is_scored_too_low_is_refused(docs: Path, tmp_path: Path) -
     first = json.loads(refused.files.rejects.read_text().splitlines()[0])
     assert (first["step"], first["reason"]) == ("chunk", "scored too low: 1.00 of 2 on average, and 1.5 is wanted")
     assert judged_run(docs, tmp_path / "lenient", low, least_score=1.0).ending == "complete"
+
+
+@pytest.mark.parametrize(("by_file", "key"), [(True, "Bearer none"), (False, "Bearer mine")])
+def test_texts_and_key_go_to_the_server_that_a_person_named_to_judge(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serving: Any, by_file: bool, key: str
+) -> None:
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
+    monkeypatch.setattr(OpenAISpec, "is_here", False)  # as if the servers were other machines
+    recipe = replace(scripted_recipe(), program=lambda tools, options: JudgingProgram(tools))
+    console = io.StringIO()
+    with serving() as writer, serving() as judge:
+        file = tmp_path / "groundset.toml"
+        file.write_text(f'critic-lm = "{judge.spec}"\n')
+        given = {"documents": (docs,), "lm": writer.spec, "critic": "verdict", "parser": "none", "chunk_size": 300}
+        named = {} if by_file else {"critic_lm": judge.spec}
+        config = make_config({**given, **named, "size": 2, "min_length": 50}, file)
+        progress = Progress(console=Console(file=console))
+        run_generation(config, tmp_path / "run", openers=Openers(None, Encoder), recipe=recipe, progress=progress)
+        assert judge.keys == {key}
+        assert writer.keys == {"Bearer mine"}
+        assert judge.texts
+        assert all("Easily missed" in text for text in judge.texts)
+        assert not any("Easily missed" in text for text in writer.texts)
+        places = [f"127.0.0.1:{server.server_port}" for server in (writer, judge)]
+    told = console.getvalue()
+    assert [f"Texts go to {place}." in told for place in places] == [True, True]
+    assert ("Name the model with --critic-lm to send it." in told) is by_file
+    record = (tmp_path / "run" / "run.json").read_text()
+    assert json.loads(record)["models"]["critic_lm"] == {"name": "openai/tiny@server", "sha256": None}

@@ -1,4 +1,4 @@
-"""The verdict critic with the smallest real model, which can hardly keep to a form: whatever it writes is a decision."""
+"""The verdict critic with the smallest real model, which hardly keeps to a form: whatever it writes decides."""
 
 from pathlib import Path
 

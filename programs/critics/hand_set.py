@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
-from programs.evidence import agreement, answer_features, chunk_features, question_features
+from programs.evidence import answer_features, chunk_features, question_features
 from programs.languages.table import Languages
 from programs.numbers import logistic
-from programs.text import numbers
+from programs.text import numbers, share
 
 Similarity = Callable[[str, str], float]
 
@@ -124,8 +124,9 @@ def _agree(inputs: Mapping[str, str], similarity: Similarity, languages: Languag
     language = languages.of(f"{first} {second}")
     if numbers(language.in_digits(first)) != numbers(language.in_digits(second)):
         return {"agree": 0.1}
-    shared = agreement(" ".join(language.content_words(first)), " ".join(language.content_words(second)))
-    return {"agree": logistic(-4.5 + 4 * similarity(first, second) + 4 * shared)}
+    words = [set(language.content_words(text)) for text in (first, second)]
+    held = share(len(words[0] & words[1]), min(map(len, words)))  # one may say more than the other
+    return {"agree": logistic(-4.5 + 4 * similarity(first, second) + 4 * held)}
 
 
 HAND_SET: dict[str, Callable[[Mapping[str, str], Similarity, Languages], dict[str, float]]] = {

@@ -45,9 +45,12 @@ class Decision(BaseModel):
 
     @property
     def blamed(self) -> str:
-        """Return the name of the output that is to blame for a refusal, the overall one if no other is false."""
-        weakest = self.weakest
-        return OVERALL if self.values.get(weakest) and weakest in self.reasons and OVERALL in self.values else weakest
+        """Return the name of the output that is to blame for a refusal.
+
+        Where a critic gives reasons and none of the others is false, it is the overall one: its reason tells why.
+        """
+        is_overall = bool(self.reasons) and OVERALL in self.values and self.values.get(self.weakest)
+        return OVERALL if is_overall else self.weakest
 
     @property
     def why(self) -> str:

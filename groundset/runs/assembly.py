@@ -20,7 +20,7 @@ from groundset.runs.schedule import Schedule, Stretch
 from groundset.runs.stop import Stop
 from groundset.runs.store import RunStore
 from groundset.runtime.parser import NONE, load_parser
-from programs.critics import MODEL_FREE, open_critics
+from programs.critics import MODEL_FREE, SCORING, open_critics
 from programs.critics.remembering import RememberingEncoder
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
@@ -84,7 +84,7 @@ def prepare_engine(
         adapters=compiled.adapters,
         selects=compiled.selects(encoder.encode),
         mode=mode.name,
-        least_score=config.least_score,
+        least_score=config.least_score if config.deciding in SCORING else 0.0,
     )
     if not asks_model:
         score_chunks(store, Contexts(tools), shown, check)

@@ -108,6 +108,7 @@ def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
 
 MODEL_FREE = frozenset({"head"})  # their decisions cost no call of a language model
 EMBEDDING = frozenset({"head", "ensemble"})  # they need an embedder
+SCORING = frozenset({"lm", "verdict"})  # they judge the scores of a chunk, which no head was fitted to
 CRITICS: Mapping[str, Callable[[_Parts], dict[str, Critic]]] = {
     "head": _open_heads,
     "lm": _open_lm,

@@ -9,7 +9,7 @@ from dspy.lm15 import Config, Message, Request
 from programs.critics.base import Inputs
 from programs.critics.logprobs import label_of, labels_of
 from programs.critics.strictness import STRICT
-from programs.critics.verdict_lines import Verdict, read_lines
+from programs.critics.verdict_lines import ReadLine, read_lines
 from programs.deciding import OVERALL, UNREADABLE
 
 _TOKENS = 100  # of a line, and as many once more
@@ -112,8 +112,8 @@ def _criterion(name: str, question: Mapping[str, Any], strict: str | None) -> st
         said = criteria.get(key) if isinstance(criteria, Mapping) else criteria[int(key)] if criteria else None
         option = f"{key} " if question["type"] == "choice" else ""
         if told := f"{option}{said or ''}".strip():
-            lines.append(f"- {label}: {told}")
-    return "\n".join([*lines, *([f"- Easily missed: {strict}"] if strict else [])])
+            lines.append(f"  {label}: {told}")
+    return "\n".join([*lines, *([f"  easily missed: {strict}"] if strict else [])])
 
 
 def _form(name: str, question: Mapping[str, Any]) -> str:
@@ -149,7 +149,7 @@ def _evidence(text: str, questions: Mapping[str, Any]) -> Evidence | None:
     return evidence if read.issuperset(yes_no) and read else None
 
 
-def _one(question: Mapping[str, Any], verdict: Verdict | None) -> dict[str, Any]:
+def _one(question: Mapping[str, Any], verdict: ReadLine | None) -> dict[str, Any]:
     labels, keys = labels_of(question)
     if question["type"] == "noul":
         if verdict is None:

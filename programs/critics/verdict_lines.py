@@ -11,7 +11,7 @@ _LONGEST = 300  # characters of a reason: it is shown to who reads rejects, and 
 _UNSAID = 80  # how sure a model counts as that says no number
 
 
-class Verdict(NamedTuple):
+class ReadLine(NamedTuple):
     """What one line says.
 
     Attributes:
@@ -25,7 +25,7 @@ class Verdict(NamedTuple):
     reason: str
 
 
-def read_lines(text: str, offered: Mapping[str, Sequence[str]]) -> dict[str, Verdict]:
+def read_lines(text: str, offered: Mapping[str, Sequence[str]]) -> dict[str, ReadLine]:
     """Return what a completion says under each title; titles whose line cannot be read are left out.
 
     Args:
@@ -52,7 +52,7 @@ def read_lines(text: str, offered: Mapping[str, Sequence[str]]) -> dict[str, Ver
     return verdicts
 
 
-def _read(piece: str, labels: Sequence[str]) -> Verdict | None:
+def _read(piece: str, labels: Sequence[str]) -> ReadLine | None:
     """Return what stands at the end of a line, or else at the beginning of the first one."""
     either = "|".join(map(re.escape, labels))
     sure = r"[\s,;:.(*_-]+(?:[a-z]+[\s:=]+){0,3}(\d{1,3}(?:\.\d+)?)\s*(?:%|/\s*100|percent)?"
@@ -63,12 +63,12 @@ def _read(piece: str, labels: Sequence[str]) -> Verdict | None:
     for line in piece.splitlines():
         if match := last.search(line):
             said = " ".join([*before, line[: match.start()]])
-            return Verdict(_offered(match[1], labels), _sure(match[2]), _tidy(said))
+            return ReadLine(_offered(match[1], labels), _sure(match[2]), _tidy(said))
         before.append(line)
     first = re.match(rf"[\W_]*({either})\b(?!\s*(?:or\b|[|/]))(?:[\s,;:(*_-]+(\d{{1,3}})\b)?", piece, re.IGNORECASE)
     if first is None:
         return None
-    return Verdict(_offered(first[1], labels), _sure(first[2]), _tidy(piece[first.end() :]))
+    return ReadLine(_offered(first[1], labels), _sure(first[2]), _tidy(piece[first.end() :]))
 
 
 def _plain(title: str) -> str:

@@ -259,6 +259,9 @@ def test_settings_say_what_the_runs_share() -> None:
     mixed = joined(chunk_size=80, seed=1)["configuration"]
     assert (mixed["chunker"], mixed["chunk_size"], mixed["seed"], mixed["embedder"]) == (None, None, None, "words")
     assert joined(embedder="/models/words")["configuration"]["embedder"] == "words"
+    judged = {**SETTINGS["models"], "critic_lm": {"name": "big", "sha256": None}}
+    for several in ([SETTINGS, {**SETTINGS, "models": judged}], [{**SETTINGS, "models": judged}, SETTINGS]):
+        assert joined_settings(several, 3, 5)["models"] == judged, "who judged in one of them"
     elsewhere = {**SETTINGS["models"], "embedder": {**SETTINGS["models"]["embedder"], "name": "/models/words"}}
     assert joined_settings([SETTINGS, {**SETTINGS, "models": elsewhere}], 3, 5)["models"] == SETTINGS["models"]
     own = joined(chunks="/data/own.jsonl")["configuration"]

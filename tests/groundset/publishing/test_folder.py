@@ -163,6 +163,17 @@ def test_a_set_made_of_others_says_so_and_not_what_their_folders_are_called(dry,
     assert not any(b"secret" in content for content in written.values())
 
 
+def test_a_model_that_judges_is_told_without_its_address(dry, run_of, meta, tmp_path):
+    configuration = {**meta["configuration"], "critic_lm": "openai/big@http://secret.example/v1"}
+    models = {**meta["models"], "critic_lm": {"name": "openai/big@server", "sha256": None}}
+    written = contents(dry(run_of(tmp_path / "judged", meta={"configuration": configuration, "models": models})))
+    assert "| language model that judges | openai/big\\@server |" in written["README.md"].decode()
+    told = json.loads(written["groundset.json"])
+    assert told["models"]["critic_lm"]["name"] == "openai/big@server"
+    assert told["critic_calls"]["calls"] == 0
+    assert not any(b"secret" in content for content in written.values())
+
+
 def test_models_are_told_where_no_one_recipe_made_all_questions(dry, run_of, meta, tmp_path):
     configuration = {**meta["configuration"], "recipe": None}
     names = {"lm": "/home/me/tiny.gguf", "embedder": "owner/one and owner/two", "parser": "deep/in/one and none"}

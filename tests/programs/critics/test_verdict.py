@@ -59,8 +59,8 @@ def test_one_call_asks_everything_and_what_varies_comes_last() -> None:
     assert turn == "Passage: It struck.\nQuestion: When did it strike?"
     places = [system.index(f"\n{title}: ") for title in ("Independent", "Clear", "Answerable", "Fit")]
     assert places == sorted(places), "what decides comes last"
-    assert "\n- yes: Names its subject; can be understood by someone who has not seen the passage.\n" in system
-    assert "\n- Easily missed: Find the words of the passage that answer it." in system
+    assert "\n  yes: Names its subject; can be understood by someone who has not seen the passage.\n" in system
+    assert "\n  easily missed: Find the words of the passage that answer it." in system
     assert system.endswith("Fit: <reason, at most 25 words> - <yes or no>, <0-100>")
     assert (request.config.temperature, request.config.logprobs) == (0.0, None)
     assert decision.probabilities == pytest.approx({"independent": 0.95, "clear": 1.0, "answerable": 0.9, "fit": 0.9})
@@ -75,6 +75,8 @@ def test_a_refusal_comes_with_the_reason_of_its_fault() -> None:
     assert decision.refusal == "not clear: it asks for a date and a place"
     decision, _ = judged(GOOD.replace("nothing is wrong - yes, 90", "nobody would ask it - no, 60"))
     assert decision.refusal == "not fit: nobody would ask it", "no part is to blame"
+    decision, _ = judged("Independent: it is a name\nFit: No, nobody would ask it.")
+    assert decision.refusal == "not fit: nobody would ask it", "of the parts nothing is known"
 
 
 @pytest.mark.parametrize(

@@ -15,4 +15,5 @@ def test_the_smallest_model_decides_or_refuses(smollm2: Path) -> None:
         decision = decide(STEPS["grounding"].predictor(), critic, **said, answer="in 2009")
         calls = model.usage()["calls"]
     assert 0 <= decision.probability <= 1
-    assert calls == (2 if decision.refusal == UNREADABLE else 1)
+    assert calls <= 2
+    assert decision.refusal != UNREADABLE or calls == 2

@@ -36,7 +36,7 @@ FITTING = Fitting(
     labels=QuestionLabel,
     faults={
         "independent": ("context_reference", "vague"),
-        "clear": ("malformed", "conjoined"),
+        "clear": ("malformed", "conjoined", "gives_away"),
         "answerable": ("unanswerable", "wrong_premise"),
     },
     options=FitOptions(strength=0.03, embedding=False),

@@ -15,7 +15,7 @@ from programs.steps.sound import STEP
 _TWIN = "-twin"  # ends the id of a question that was spoilt in a word or two
 _FAULTS = {
     "context_reference": "alone", "vague": "alone", "unanswerable": "unanswerable", "wrong_premise": "wrong",
-    "malformed": "form", "conjoined": "unclear",
+    "malformed": "form", "conjoined": "unclear", "gives_away": "gives_away",
 }  # fmt: skip
 
 

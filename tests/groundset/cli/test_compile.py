@@ -131,7 +131,7 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
         raise raised
 
     monkeypatch.setattr(finetuning, "find_spec", lambda name: name)
-    monkeypatch.setattr(finetuning, "ensure_available", lambda spec: None)
+    monkeypatch.setattr(finetuning, "ensure_available", lambda spec: spec)
     monkeypatch.setattr(finetuning, "_train", train)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     options = ("--optimizer", "finetune", "--lm", "smollm2-135m", "--out", tmp_path / "out")

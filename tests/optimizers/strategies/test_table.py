@@ -40,5 +40,5 @@ def test_a_strategy_takes_the_steps_that_it_suits() -> None:
     assert STRATEGIES["reanchor"].steps_of([]) == STRATEGIES["fit-head"].steps_of([]) == DECIDING
     assert STRATEGIES["fit-ensemble"].steps_of([]) == ["judge"]
     assert set(STRATEGIES["finetune"].steps_of([])) == {
-        *("pair", "ask", "answer", "sound", "keyphrases", "rewrite", "compress")
+        *("pair", "ask", "answer", "open_answer", "sound", "keyphrases", "rewrite", "compress")
     }

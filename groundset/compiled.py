@@ -157,6 +157,12 @@ def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Com
     return _over_shipped(_with_files(states, folder), users)
 
 
+def shipped_head(step: str, embedder_sha256: str | None) -> CriticHeads | None:
+    """Return the head of a step that ships, None if it was fitted with another embedder."""
+    state = _heads(data_path("compiled")).get(step)
+    return state.heads if state is not None and state.model_sha256 == embedder_sha256 else None
+
+
 def _over_shipped(found: Compiled, users: Users) -> Compiled:
     """Return states with those that ship of the other steps: a critic set by hand decides far worse."""
     fitting = _fitting(data_path("compiled"), users)

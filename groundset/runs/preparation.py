@@ -69,8 +69,13 @@ def _told(advance: Callable[[int], None], check: Callable[[], None]) -> Callable
     return told
 
 
-def score_chunks(store: RunStore, stage: Contexts, phases: Phases, check: Callable[[], None]) -> None:
-    """Let a critic that costs no call score each chunk; those that it refuses are rejects of the run."""
+def score_chunks(
+    store: RunStore, stage: Contexts, phases: Phases, check: Callable[[], None], *, below: float | None = None
+) -> None:
+    """Let a critic that costs no call score each chunk; those that it refuses are rejects of the run.
+
+    With ``below`` only scores of a lower probability are kept: whoever judges later judges the other chunks.
+    """
     missing = {chunk.chunk_id for chunk in store.without("score")}
     if not missing:
         return
@@ -81,7 +86,9 @@ def score_chunks(store: RunStore, stage: Contexts, phases: Phases, check: Callab
             stage.embed_ahead(batch)
             scores = []
             for context in batch:
-                scores.append((context.chunk.chunk_id, stage.score(context)))
+                score = stage.score(context)
+                if below is None or (score.probability or 0.0) < below:
+                    scores.append((context.chunk.chunk_id, score))
                 advance(1)
                 check()
             rejects = [_refused(name, record) for name, record in scores if record.reason is not None]

@@ -1,10 +1,13 @@
 """Stage ``needed`` where a model asks freely: a chunk is needed if nobody finds the answer without it."""
 
+from typing import Any
+
 import dspy
 
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.reading import ReadAnswers
 from programs.trail import Trail
+from programs.types import Context
 
 
 class NeedByReading(dspy.Module):
@@ -19,16 +22,12 @@ class NeedByReading(dspy.Module):
 
     def forward(self, trail: Trail, judged: Judged) -> Judged | None:
         """Return a question with the chunks that it needs, judged on these; None if they are too few."""
-        kept, meant = judged.contexts, judged.focus.answer
+        kept = judged.contexts
         for context in judged.contexts:
             others = tuple(other for other in kept if other is not context)
             if not others:
                 break
-            found = self.reading.read(trail, judged.question, others, meant)
-            needed = found is None or not self.reading.agrees(trail, judged.number, judged.question, meant, found)
-            told = {"without": context.chunk.chunk_id, "answer": found}
-            trail.say("needed", judged.number, told, good=needed)
-            if not needed:
+            if not self._is_needed(trail, judged, context, others):
                 kept = others
         if len(kept) < self.fewest:
             reason = f"{len(judged.contexts) - len(kept)} of {len(judged.contexts)} chunks are not needed"
@@ -41,3 +40,20 @@ class NeedByReading(dspy.Module):
             return again
         self.judging.refuse(trail, again)
         return None
+
+    def _is_needed(self, trail: Trail, judged: Judged, context: Context, others: tuple[Context, ...]) -> bool:
+        """Say whether the answer is not to be had from the other chunks.
+
+        A reader who finds the same answer there may have guessed: of a thing that the question describes he sees only
+        one that it could be. So the critic must find, too, that these chunks alone answer the question.
+        """
+        meant, output = judged.focus.answer, "answerable"
+        found = self.reading.read(trail, judged.question, others, meant)
+        needed = found is None or not self.reading.agrees(trail, judged.number, judged.question, meant, found)
+        told: dict[str, Any] = {"without": context.chunk.chunk_id, "answer": found}
+        if not needed:
+            decision = self.judging.decide(judged.question, others)
+            told[output] = round(decision.probabilities[output], 4)
+            needed = not decision.values[output]
+        trail.say("needed", judged.number, told, good=needed)
+        return needed

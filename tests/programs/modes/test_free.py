@@ -205,6 +205,16 @@ def test_several_passages_are_read_whole_and_each_must_be_needed(demos: Demos) -
     assert reasons(outcome) == [("needed", "1 of 2 chunks are not needed")]
 
 
+def test_a_reader_who_guesses_right_does_not_make_a_passage_needless(demos: Demos) -> None:
+    def bad(name: str, inputs: dict[str, Any]) -> bool:
+        return name == "answerable" and inputs["passage"] == YARD  # it does not say what was built there
+
+    evidence = "was built at the Lodrin yard | founded by the shipwright Anna Brock"
+    script = {"combine": written(BUILDER, "Anna Brock", evidence), "answer": ["Anna Brock", "not stated", "Anna Brock"]}
+    outcome, _, _ = run(script, "multi_context", demos=demos, contexts=two(), bad=bad)
+    assert [draft.question for draft in outcome.drafts] == [BUILDER]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

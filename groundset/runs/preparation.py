@@ -87,7 +87,7 @@ def score_chunks(
             scores = []
             for context in batch:
                 score = stage.score(context)
-                if below is None or (score.probability or 0.0) < below:
+                if below is None or (score.probability is not None and score.probability < below):
                     scores.append((context.chunk.chunk_id, score))
                 advance(1)
                 check()

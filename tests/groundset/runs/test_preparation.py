@@ -71,7 +71,8 @@ class Stage:
     def score(self, context: Context) -> StepRecord:
         self.scored.append(context.chunk.chunk_id)
         bad = context.chunk.start % 3 == 0
-        return StepRecord(step="chunk", verdict="bad" if bad else "good", reason="not content" if bad else None)
+        told: dict[str, Any] = {"verdict": "bad", "reason": "not content"} if bad else {"verdict": "good"}
+        return StepRecord(step="chunk", probability=0.05 if bad else 0.6, **told)
 
 
 def never() -> None:
@@ -148,6 +149,17 @@ def test_each_chunk_is_scored_once_and_refused_once(tmp_path: Path, monkeypatch:
         assert stage.scored == [chunk.chunk_id for chunk in store.chunks()]
         refused = [reject.chunk_id for reject in store.results.rejects()]
         assert refused == [f"d-{n}" for n in range(0, 40, 3)]
+
+
+def test_only_what_is_surely_bad_is_scored_ahead_of_a_model_that_judges(tmp_path: Path) -> None:
+    stage = Stage()
+    with store_of(tmp_path / "run") as store:
+        read_chunks(store, load_parser("none"), Shown(), never)
+        score_chunks(store, stage, Shown(), never, below=0.1)  # type: ignore[arg-type]
+        scored = [name for name, context in store.contexts().items() if context.score is not None]
+        assert scored == [reject.chunk_id for reject in store.results.rejects()] == [f"d-{n}" for n in range(0, 40, 3)]
+        score_chunks(store, stage, Shown(), never, below=0.1)  # type: ignore[arg-type]
+        assert len(list(store.results.rejects())) == len(scored)
 
 
 def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,9 +86,10 @@ def score_chunks(
             stage.embed_ahead(batch)
             scores = []
             for context in batch:
-                score = stage.score(context)
-                if below is None or (score.probability is not None and score.probability < below):
-                    scores.append((context.chunk.chunk_id, score))
+                name, score = context.chunk.chunk_id, stage.score(context)
+                surely = below is None or (score.probability is not None and score.probability < below)
+                if surely and name in missing:
+                    scores.append((name, score))
                 advance(1)
                 check()
             rejects = [_refused(name, record) for name, record in scores if record.reason is not None]

@@ -23,9 +23,9 @@ def find_quote(passage: str, quote: str) -> str | None:
         return None
     if quote in passage:
         return quote
-    found = fuzz.partial_ratio_alignment(quote.casefold(), passage.casefold(), score_cutoff=_LEAST)
-    # Where lower case is of another length the places are not those of the passage.
-    if found is None or len(passage.casefold()) != len(passage) or len(quote) > len(passage):
+    found = fuzz.partial_ratio_alignment(quote.lower(), passage.lower(), score_cutoff=_LEAST)
+    # Where lower case is of another length (a dotted capital I) the places are not those of the passage.
+    if found is None or len(passage.lower()) != len(passage) or len(quote) > len(passage):
         return None
     words = _whole_words(passage, found.dest_start, found.dest_end, quote)
     return words if numbers(quote) <= numbers(words) else None
@@ -47,7 +47,7 @@ def _whole_words(text: str, start: int, end: int, quote: str) -> str:
     while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
         start -= 1
     ends = [end, *(match.end() for match in islice(_WORD.finditer(text, end), _REACH))]
-    best = max(ends, key=lambda place: fuzz.ratio(quote.casefold(), text[start:place].casefold()))
+    best = max(ends, key=lambda place: fuzz.ratio(quote.lower(), text[start:place].lower()))
     while best < len(text) and text[best - 1].isalnum() and text[best].isalnum():
         best += 1
     return text[start:best].strip()

@@ -59,6 +59,7 @@ class Mode:
         needs_syntax: whether it rests on the syntax of sentences.
         writes_freely: whether the model reads the passage and chooses everything itself.
         mix_rounds: rounds in which the mix is kept to; after them it gives way to the size.
+        max_rank: the last rank at which a question must find its chunks where nobody says; 0 only records it.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Mode:
     needs_syntax: bool = False
     writes_freely: bool = False
     mix_rounds: int = 1
+    max_rank: int = 5
 
     @property
     def evolutions(self) -> tuple[str, ...]:

@@ -180,4 +180,7 @@ MODE = Mode(
     critic="verdict",
     writes_freely=True,
     mix_rounds=3,
+    # The critic has read whether a question stands alone. What one embedder cannot find is no worse for it: a set
+    # without such questions would measure every other retriever on what is easy for this one.
+    max_rank=0,
 )

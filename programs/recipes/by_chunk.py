@@ -38,12 +38,15 @@ class ByChunkOptions(Options):
         "writes freely.",
     )
     candidates: int = Field(default=2, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
-    max_rank: int = Field(
-        default=5, ge=0, description="A question must find its chunk at this rank or better, 0 only records it."
+    max_rank: int | None = Field(
+        default=None,
+        ge=0,
+        description="A question must find its chunk at this rank or better, 0 only records it; 5, or 0 where the mode "
+        "writes freely.",
     )
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options; kinds, open answers and what is hard depend on the mode."""
+        """Return the options; kinds, open answers, what is hard and the rank that is wanted depend on the mode."""
         if unknown := [kind for kind in self.kinds if kind not in mode.kinds]:
             raise ValueError(f"--kinds: mode {mode.name} has no kind {unknown[0]}; it has {', '.join(mode.kinds)}")
         if self.answers == "open" and not mode.writes_freely:
@@ -53,7 +56,7 @@ class ByChunkOptions(Options):
         weights = {**mode.kinds, **self.kinds}
         if not sum(weights.values()):
             raise ValueError("--kinds: one weight must be above 0")
-        return self
+        return self.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
 
     def limits(self, size: int) -> Mapping[str, int]:
         """Return the most questions of each kind in a set of a size."""

@@ -79,7 +79,7 @@ class Evolved(dspy.Module):
         asking = AskOptions(options.candidates, options.answers)
         self.contexts = Contexts(tools)
         self.judging = JudgeAndMend(tools)
-        self.finish = Finish(tools, self.judging, self.mode.answering(tools), options.max_rank)
+        self.finish = Finish(tools, self.judging, self.mode.answering(tools), options.in_mode(self.mode).max_rank or 0)
         self.seed = Seed(self.mode.asker(tools, self.judging, asking), self.finish)
         wanted = {**options.in_mode(self.mode).mix, "simple": 1}
         self.evolutions: dict[str, Any] = {

@@ -49,8 +49,11 @@ class MultiOptions(Options):
         default=False,
         description="Keep questions about one chunk that others are split into, one in four at most.",
     )
-    max_rank: int = Field(
-        default=5, ge=0, description="A question must find all its chunks at this rank or better, 0 only records it."
+    max_rank: int | None = Field(
+        default=None,
+        ge=0,
+        description="A question must find all its chunks at this rank or better, 0 only records it; 5, or 0 where the "
+        "mode writes freely.",
     )
 
     answers: Literal["short", "open"] = Field(
@@ -66,10 +69,10 @@ class MultiOptions(Options):
         return self
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options; open answers depend on the mode."""
+        """Return the options; open answers and the rank that is wanted depend on the mode."""
         if self.answers == "open" and not mode.writes_freely:
             raise ValueError(f"--answers open: mode {mode.name} answers with words of a sentence; take --mode free")
-        return self
+        return self.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
 
 
 class Multi(dspy.Module):
@@ -83,7 +86,7 @@ class Multi(dspy.Module):
         self.contexts = Contexts(tools)
         mode = MODES[tools.mode]
         self.judging = JudgeAndMend(tools)
-        self.finish = Finish(tools, self.judging, mode.answering(tools), options.max_rank)
+        self.finish = Finish(tools, self.judging, mode.answering(tools), options.in_mode(mode).max_rank or 0)
         self.combine: Combine | None = None
         if mode.writes_freely:
             self.combine = Combine(

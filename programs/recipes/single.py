@@ -54,7 +54,7 @@ class Single(dspy.Module):
         mode = MODES[tools.mode]
         self.contexts = Contexts(tools)
         judging = JudgeAndMend(tools)
-        finish = Finish(tools, judging, mode.answering(tools), options.max_rank)
+        finish = Finish(tools, judging, mode.answering(tools), options.in_mode(mode).max_rank or 0)
         self.seed = Seed(mode.asker(tools, judging, AskOptions(options.candidates, options.answers)), finish)
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:

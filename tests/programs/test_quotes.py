@@ -36,6 +36,12 @@ def test_every_piece_of_a_quote_with_gaps_must_be_there(gap: str) -> None:
     assert find_quotes(MOTH, gap) is None
 
 
+def test_a_list_is_found_over_its_lines_whatever_the_language() -> None:
+    passage = "Verfahren:\n• Fräsen mit einem Formfräser\n• Schleifen\n• Stoßen\n\nMehr ist nicht bekannt."
+    quote = "• Fräsen mit einem Formfräser\n• Schleifen\n• Stoßen"
+    assert find_quotes(passage, quote) == [quote]
+
+
 @given(st.text(max_size=80), st.text(max_size=200))
 def test_what_is_found_always_stands_in_the_passage(quote: str, passage: str) -> None:
     found = find_quote(passage, quote)

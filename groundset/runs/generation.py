@@ -213,6 +213,12 @@ def _ending(store: RunStore) -> Ending | None:
     return "short" if store.meta("ending") == "short" else None
 
 
+def _recorded(chosen: ChosenMode) -> dict[str, Any]:
+    """Return the configuration as it was given, but for the rank: figures of retrieval cannot be read without it."""
+    given, settled = chosen.given.anchored().told(), chosen.config.told()
+    return {name: settled[name] if name == "max_rank" else value for name, value in given.items()}
+
+
 def _create_store(
     chosen: ChosenMode,
     recipe: Recipe,
@@ -229,7 +235,7 @@ def _create_store(
         meta={
             "identity": identity,
             "digest": identity_digest(identity),
-            "configuration": chosen.given.anchored().told(),
+            "configuration": _recorded(chosen),
             "mode": {"name": chosen.mode.name, "why": chosen.why},
             "asked": asked.size,
             "growth": growth_record([asked]),

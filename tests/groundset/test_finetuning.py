@@ -116,8 +116,8 @@ def test_what_was_trained_is_written_measured_and_tracked(
     trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (report, *others), out, ear = trained
-    assert ear.batches == 12
-    assert "pair-answer-sound: 12 batches" in ear.said
+    assert ear.batches == 8
+    assert "pair-answer-sound: 8 batches" in ear.said
     assert {other.state.adapter for other in others} == {report.state.adapter}
     losses = [loss for _, loss in report.curves["loss"]]
     assert losses[-1] < losses[0]

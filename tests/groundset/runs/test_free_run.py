@@ -108,7 +108,7 @@ def test_a_model_that_nobody_measured_writes_everything_and_the_mix_is_met(docs:
         assert all(piece in told for piece in rests_on)
         assert len(row["contexts"]) == len(row["retrieval_gt"]) == (2 if row["evolution"] == "multi_context" else 1)
     assert record["mode"]["name"] == "free"
-    assert record["configuration"]["critic"] == "verdict"
+    assert record["models"]["critic"]["name"] == "verdict"
     assert record["configuration"]["max_rank"] == 0, "what the embedder cannot find is kept"
 
 

@@ -257,6 +257,8 @@ def _with_head(ensemble: CompiledState, head: CompiledState) -> CompiledState:
 
 def _promise(state: CompiledState) -> dict[str, Any]:
     told: dict[str, Any] = {"model": state.model, "optimizer": state.optimizer}
+    if licences := state.record.get("licences"):
+        told["licences"] = licences
     if state.threshold is not None:
         told["threshold"] = state.threshold
     point = None if state.threshold is None else point_at(state.curve, state.threshold)

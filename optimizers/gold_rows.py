@@ -1,6 +1,6 @@
 """Gold rows: what a step should write, in the terms of its signature; one row type for each step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -25,7 +25,10 @@ Question = Annotated[str, AfterValidator(_one_question)]
 
 
 class GoldRow(BaseModel):
-    """What every gold row has; a key that its type does not know is a fault, and what its ``_faults`` yields."""
+    """What every gold row has; a key that its type does not know is a fault, and what its ``_faults`` yields.
+
+    ``licence`` is that of a row which others published; whatever learns from it says so.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,6 +37,7 @@ class GoldRow(BaseModel):
     language: Text
     split: Split
     kind: str = ""
+    licence: str = ""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -53,6 +57,11 @@ class GoldRow(BaseModel):
         for fault in self._faults():
             raise ValueError(fault)
         return self
+
+
+def licences_of(rows: Iterable[object]) -> list[str]:
+    """Return the licences of the gold rows among rows that others published, each once."""
+    return sorted({row.licence for row in rows if isinstance(row, GoldRow) and row.licence})
 
 
 class _OfOneChunk(GoldRow):

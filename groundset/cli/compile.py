@@ -40,10 +40,16 @@ def compile_steps(
         str | None, typer.Option(metavar="MODEL", help="A larger model that writes demos or instructions.")
     ] = None,
     labels: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            metavar="FILE", help="Labels and gold rows of your own, beside those that groundset ships. Repeatable."
+            metavar="FILE",
+            help="Labels and gold rows of your own, beside those that groundset ships; squad:FILE reads questions of "
+            "SQuAD. Repeatable.",
         ),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="For finetune: how many gold rows are learned from.", show_default="all"),
     ] = None,
     budget: Annotated[
         int, typer.Option(min=1, metavar="N", help="Language model calls that the strategy may make for each step.")
@@ -80,6 +86,7 @@ def compile_steps(
     Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best so far, and the same command
     goes on without paying for a call twice.
     """
+    from groundset.compiling.labels import own_files
     from groundset.tracking.compile_runs import CompileRuns
     from optimizers.steps import COMPILABLE
     from optimizers.strategies import STRATEGIES
@@ -89,21 +96,18 @@ def compile_steps(
     for step in steps:
         if step not in (*COMPILABLE, _ALL):
             raise InputError(f"{step}: no such step to compile; choose of {', '.join(COMPILABLE)} or {_ALL}.")
-    for file in labels or ():
-        if not file.is_file():
-            raise InputError(f"--labels {file}: no such file.")
+    if lm is None and optimizer != "fit-head":
+        raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
     asked = [] if _ALL in steps else list(dict.fromkeys(steps))
-    own = labels or []
+    own = own_files(labels or [], out, lambda said: say(said, err=True))
     try:
         with CompileRuns(partial(_open_store, tracking, track_texts) if track else None, _not_tracked) as runs:
-            if optimizer == "fit-head":
+            if lm is None or optimizer == "fit-head":
                 reports = _heads(asked, own, target_precision, embedder, seed, out, runs.start)
-            elif lm is None:
-                raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
             elif optimizer == "fit-ensemble":
                 reports = _ensemble(asked, lm, own, target_precision, embedder, out, runs.start)
             elif optimizer == "finetune":
-                reports = _adapters(asked, lm, own, seed, out, runs.start)
+                reports = _adapters(asked, lm, own, rows, seed, out, runs.start)
             else:
                 from groundset.compiling import Wish
 
@@ -165,14 +169,14 @@ def _ensemble(
 
 
 def _adapters(
-    steps: list[str], lm: str, gold: list[Path], seed: int, out: Path, started: "Started"
+    steps: list[str], lm: str, gold: list[Path], rows: int | None, seed: int, out: Path, started: "Started"
 ) -> "Iterator[tuple[CompileReport, Path]]":
     from groundset.compiling.finetuning import compile_adapter
     from optimizers.finetuning.base import TrainingOptions
     from optimizers.strategies import STRATEGIES
 
     asked = steps or STRATEGIES["finetune"].steps_of(())
-    options = TrainingOptions(seed=seed)
+    options = TrainingOptions(seed=seed, rows=rows)
     with progress() as told:
         yield from compile_adapter(asked, lm, gold, options=options, out=out, listener=told, started=started)
 

@@ -24,6 +24,7 @@ from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.turns import turns_of
 from optimizers.gold import read_annotated
+from optimizers.gold_rows import licences_of
 from optimizers.labels import SPLITS, Split, hashes_of
 from optimizers.measures import Interval, mean, mean_gain, recorded
 from optimizers.report import CompileReport
@@ -46,6 +47,7 @@ _LIBRARIES = ("dspy", "torch", "transformers", "peft", "gguf")
 class _Rows:
     taught: dict[Split, list[Turn]]
     shown: dict[Split, list[Turn]]
+    licences: list[str]
 
 
 def compile_adapter(
@@ -81,7 +83,7 @@ def compile_adapter(
         STRATEGY.check(step, demos=True, teacher=False)
     files = {step: [*(data_path("gold", f"{name}.jsonl") for name in _teaching(step).files), *gold] for step in steps}
     hashes = {step: hashes_of(files[step]) for step in steps}
-    rows = {step: _rows(step, files[step], options.seed) for step in steps}
+    rows = {step: _rows(step, files[step], options) for step in steps}
     spec = ensure_available(spec)
     name = "-".join(steps)
     folder = out / folder_of(spec.name)
@@ -156,6 +158,7 @@ def _state(
         adapter=adapter,
         record={
             "labels": labels,
+            "licences": rows.licences,
             "rows": {split: len(rows.taught[split]) for split in SPLITS},
             "options": options.model_dump(),
             "calls": 0,
@@ -177,13 +180,16 @@ def _measures(scores: dict[str, dict[Split, list[float]]], rows: _Rows) -> dict[
     return found
 
 
-def _rows(step: str, files: Sequence[Path], seed: int) -> _Rows:
+def _rows(step: str, files: Sequence[Path], options: TrainingOptions) -> _Rows:
     """Return the turns that are taught, and those rows as the step would be asked with its demos."""
+    seed = options.seed
     gold = _teaching(step).rows(read_annotated(files))
     adapter, languages = PlainTextAdapter(), Languages(LANGUAGES)
     signature, demos = COMPILABLE[step].step.signature, list(read_demos(data_path("demos")).get(step, ()))
     taught = {split: turns_of(step, gold, split, adapter, languages, seed) for split in SPLITS}
     shown: dict[Split, list[Turn]] = {}
+    if options.rows is not None:
+        taught["train"] = random.Random(seed).sample(taught["train"], min(options.rows, len(taught["train"])))
     for name, count in _MEASURED.items():
         taught[name] = random.Random(seed).sample(taught[name], min(count, len(taught[name])))
         shown[name] = [
@@ -192,7 +198,7 @@ def _rows(step: str, files: Sequence[Path], seed: int) -> _Rows:
             )
             for turn in taught[name]
         ]
-    return _Rows(taught, shown)
+    return _Rows(taught, shown, licences_of(gold))
 
 
 def _train(

@@ -1,11 +1,14 @@
 """Which files of labels and gold rows a step is compiled with."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from groundset.data_files import data_path
+from groundset.files import write_rows
 from optimizers.gold import GOLD
 from optimizers.labels import ChunkLabel, QuestionLabel
+from optimizers.public_sets import PUBLIC_SETS
+from programs.errors import InputError
 
 _SHIPPED: dict[type[ChunkLabel] | type[QuestionLabel], str] = {
     ChunkLabel: "chunks.jsonl",
@@ -23,3 +26,30 @@ def gold_files() -> list[Path]:
     """Return the shipped files of gold rows, one for a kind, and of the chunks that only these are about."""
     files = (data_path("gold", f"{name}.jsonl") for name in (*GOLD, "chunks"))
     return [file for file in files if file.is_file()]  # of some kinds no rows are shipped
+
+
+def own_files(named: Sequence[str], folder: Path, say: Callable[[str], object]) -> list[Path]:
+    """Return the files that ``--labels`` names; ``SET:FILE`` is a public set, whose gold rows go to a file in a folder.
+
+    Raises:
+        InputError: there is no such file, or it is not in the form of its set, or none of its rows can be used.
+    """
+    files = []
+    for name in named:
+        set_name, colon, place = name.partition(":")
+        public = PUBLIC_SETS.get(set_name) if colon else None
+        file = Path(place if public else name).expanduser()
+        if not file.is_file():
+            sets = ", ".join(f"{known}:FILE" for known in PUBLIC_SETS)
+            raise InputError(f"--labels {name}: no such file; name one of your own, or {sets}.")
+        if public is None:
+            files.append(file)
+            continue
+        rows = [row.model_dump(exclude_defaults=True) for row in public.rows(file)]
+        if not rows:
+            raise InputError(f"--labels {name}: no question of it can be learned from.")
+        files.append(folder / f"{public.name}-{file.stem}.jsonl")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_rows(files[-1], rows)
+        say(f"{len(rows):,} gold rows of {name}: {files[-1]}")
+    return files

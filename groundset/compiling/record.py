@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -73,6 +73,7 @@ def report_of(
     examples: Examples,
     labels: Any,
     gold: Any,
+    licences: Sequence[str],
     made_with: Mapping[str, Any],
     used: Mapping[str, float],
 ) -> CompileReport:
@@ -85,6 +86,7 @@ def report_of(
         model: what it was compiled for.
         examples: what it was compiled on.
         labels, gold: the files of labels, and the shipped ones of gold rows, with their hashes.
+        licences: those of gold rows that others published.
         made_with: budget, seed and teacher.
         used: calls, tokens and seconds of the model.
     """
@@ -92,6 +94,7 @@ def report_of(
     record = {
         "labels": labels,
         "gold": gold,
+        "licences": licences,
         "rows": {split: len(rows) for split, rows in examples.inputs.items()},
         **made_with,
         "calls": compiled.calls,

@@ -23,7 +23,7 @@ from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
 from optimizers.compile_step import BUDGET, TEST, Setting, compile_step, estimated_calls
 from optimizers.gold import read_gold
-from optimizers.gold_rows import GoldRow
+from optimizers.gold_rows import GoldRow, licences_of
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
@@ -221,6 +221,7 @@ class Compiler:
             model=self._model,
             examples=examples,
             **self._hashes,
+            licences=licences_of(self._rows[2]),
             made_with=made_with,
             used=used,
         )

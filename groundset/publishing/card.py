@@ -121,6 +121,7 @@ def card_body(publication: Publication) -> str:
         written=_written(models),
         critic=(models.get("critic") or {}).get("name"),
         critics=[(step, *_figures(state)) for step, state in critics.items()],
+        licences={step: ", ".join(state["licences"]) for step, state in critics.items() if state.get("licences")},
         promise=promise,
         expected=promise and _of_hundred(promise.share, promise.low, promise.high),
         main=MAIN,

@@ -29,7 +29,8 @@ class TrainingOptions(BaseModel):
         rate: the highest learning rate; it rises over the first twentieth of the steps and falls like a cosine.
         epochs: how often each row is seen.
         batch: rows in one step.
-        seed: fixes the first weights and the order of the rows.
+        rows: how many rows of each step are learned from, drawn by the seed; all of them if it is not set.
+        seed: fixes the first weights, which rows are drawn, and their order.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -40,6 +41,7 @@ class TrainingOptions(BaseModel):
     rate: float = Field(default=3e-4, gt=0)
     epochs: int = Field(default=1, ge=1)
     batch: int = Field(default=16, ge=1)
+    rows: int | None = Field(default=None, ge=1)
     seed: int = 0
 
 

@@ -58,7 +58,19 @@ def test_unknown_steps_and_files_are_named(run, tmp_path):
     assert "colour: no such step to compile; choose of keyphrases, question" in ran.err
     ran = run("compile", "chunk", "--labels", tmp_path / "none.jsonl", "--out", tmp_path / "out")
     assert ran.status == 2
-    assert f"--labels {tmp_path / 'none.jsonl'}: no such file." in ran.err
+    assert f"--labels {tmp_path / 'none.jsonl'}: no such file" in ran.err
+
+
+def test_a_public_set_is_read_by_its_name(run, tmp_path):
+    file = tmp_path / "few.json"
+    file.write_text('{"data": []}', encoding="utf-8")
+    for named, fault in (
+        (f"squad:{tmp_path / 'none.json'}", "no such file"),
+        (f"squad:{file}", "no question of it can be learned from"),
+    ):
+        ran = run("compile", "ask", "--optimizer", "finetune", "--lm", "x", "--labels", named, "--out", tmp_path / "o")
+        assert (ran.status, fault in ran.err) == (2, True), ran.err
+    assert not (tmp_path / "o").exists()
 
 
 def test_wrong_labels_are_refused_and_nothing_is_written(run, tmp_path):

@@ -1,0 +1,20 @@
+"""What a public set of questions is."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from optimizers.gold_rows import GoldRow
+
+
+@dataclass(frozen=True)
+class PublicSet:
+    """One row of the table.
+
+    Attributes:
+        name: what stands before the colon of ``--labels NAME:FILE``.
+        rows: reads a file of the set, each row with the set's licence; raises ``InputError`` for another form.
+    """
+
+    name: str
+    rows: Callable[[Path], Iterator[GoldRow]]

@@ -1,0 +1,119 @@
+"""SQuAD: questions by people about paragraphs of encyclopaedia articles, each answered by words of its paragraph.
+
+Versions 1.1 and 2.0, as published (Rajpurkar et al. 2016, arXiv:1606.05250; Rajpurkar et al. 2018, arXiv:1806.03822),
+and other sets in the same JSON form.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from optimizers.gold_rows import AskGold
+from optimizers.labels import split_of
+from optimizers.public_sets.base import PublicSet
+from optimizers.rows import first_fault
+from programs.errors import InputError
+from programs.foreign import small_text
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
+
+_MOST = 512 << 20  # bytes; the largest file of the set has 42 million
+_LANGUAGE = "en"
+_LICENCE = "SQuAD, CC BY-SA 4.0"
+_WHY = re.compile(r"why\b", re.IGNORECASE)
+_HOW = re.compile(r"how\b(?! (?:many|much|long|old|often|far|large|big|tall|high|fast|deep|wide)\b)", re.IGNORECASE)
+
+
+class _Answer(BaseModel):
+    text: str
+    answer_start: int
+
+
+class _Question(BaseModel):
+    id: str
+    question: str
+    answers: list[_Answer] = []
+
+
+class _Paragraph(BaseModel):
+    context: str
+    qas: list[_Question]
+
+
+class _Article(BaseModel):
+    title: str
+    paragraphs: list[_Paragraph]
+
+
+class _File(BaseModel):
+    data: list[_Article]
+
+
+def _rows(file: Path) -> Iterator[AskGold]:
+    """Yield the answered questions of a file; those that break a rule of gold rows are passed over.
+
+    The evidence of a question is the sentence that holds its answer. An article lies in one split, by its title.
+    """
+    try:
+        articles = _File.model_validate_json(small_text(file, _MOST)).data
+    except ValidationError as error:
+        told = f"--labels squad:{file}: not in the JSON form of SQuAD: {first_fault(error)}"
+        raise InputError(told) from error
+    except OSError as error:
+        raise InputError(f"--labels squad:{file}: {error.strerror or error}") from error
+    language = Languages(LANGUAGES)[_LANGUAGE]
+    for article in articles:
+        document = f"squad/{article.title}"
+        for number, paragraph in enumerate(article.paragraphs):
+            sentences = _placed(paragraph.context, language.sentences(paragraph.context))
+            for asked in paragraph.qas:
+                answer = asked.answers[0] if asked.answers else None
+                evidence = answer and next((text for start, text in sentences if _holds(start, text, answer)), None)
+                if answer is None or evidence is None:
+                    continue  # unanswerable, or the answer goes over the end of a sentence
+                try:
+                    yield AskGold(
+                        step="ask",
+                        id=f"squad-{asked.id}",
+                        document=document,
+                        chunk=f"{document}/{number}",
+                        language=_LANGUAGE,
+                        split=split_of(document),
+                        kind=_kind(asked.question),
+                        topic=article.title.replace("_", " "),
+                        passage=paragraph.context,
+                        question=" ".join(asked.question.split()),
+                        answer=answer.text,
+                        evidence=evidence,
+                        answers="short",
+                        licence=_LICENCE,
+                    )
+                except ValidationError:
+                    continue  # no question mark, or it gives its answer away
+
+
+def _placed(text: str, sentences: list[str]) -> list[tuple[int, str]]:
+    """Return sentences with the places where they begin."""
+    found, after = [], 0
+    for sentence in sentences:
+        start = text.find(sentence, after)
+        if start >= 0:
+            found.append((start, sentence))
+            after = start + len(sentence)
+    return found
+
+
+def _holds(start: int, sentence: str, answer: _Answer) -> bool:
+    return start <= answer.answer_start and answer.answer_start + len(answer.text) <= start + len(sentence)
+
+
+def _kind(question: str) -> str:
+    """Return what a question asks for, by its first word: most of the set ask for facts."""
+    if _WHY.match(question):
+        return "why"
+    return "how" if _HOW.match(question) else "fact"
+
+
+PUBLIC_SET = PublicSet("squad", _rows)

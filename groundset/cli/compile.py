@@ -22,22 +22,31 @@ if TYPE_CHECKING:
     from groundset.tracking.compiles import CompileStore
     from optimizers.report import CompileReport
 
-_ALL = "all"
+_ALL, _MODE = "all", "mode"
 _INTERRUPTED = 130
 
 
 def compile_steps(
     steps: Annotated[
-        list[str], typer.Argument(metavar="STEP...", help="Steps by name, such as judge or question, or all.")
+        list[str],
+        typer.Argument(
+            metavar="STEP...", help="Steps by name, such as judge or question; mode, the asking mode of --lm; or all."
+        ),
     ],
     optimizer: Annotated[
-        str, typer.Option(metavar="NAME", help="The strategy; docs/compilation.md compares them.")
-    ] = "fit-head",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The strategy; docs/compilation.md compares them.",
+            show_default="fit-head, with --lm labeled",
+        ),
+    ] = None,
     lm: Annotated[
         str | None, typer.Option(metavar="MODEL", help="The language model to compile for; fit-head needs none.")
     ] = None,
     teacher: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="A larger model that writes demos or instructions.")
+        str | None,
+        typer.Option(metavar="MODEL", help="A larger model that writes demos or instructions, and judges modes."),
     ] = None,
     labels: Annotated[
         list[str] | None,
@@ -91,18 +100,24 @@ def compile_steps(
     from optimizers.steps import COMPILABLE
     from optimizers.strategies import STRATEGIES
 
+    optimizer = optimizer or ("fit-head" if lm is None else "labeled")
     if optimizer not in STRATEGIES:
         raise InputError(f"--optimizer {optimizer}: no such strategy; choose one of {', '.join(STRATEGIES)}.")
     for step in steps:
-        if step not in (*COMPILABLE, _ALL):
-            raise InputError(f"{step}: no such step to compile; choose of {', '.join(COMPILABLE)} or {_ALL}.")
+        if step not in (*COMPILABLE, _MODE, _ALL):
+            raise InputError(f"{step}: no such step to compile; choose of {', '.join(COMPILABLE)}, {_MODE} or {_ALL}.")
     if lm is None and optimizer != "fit-head":
         raise InputError(f"--optimizer {optimizer} compiles for a language model: name it with --lm.")
-    asked = [] if _ALL in steps else list(dict.fromkeys(steps))
+    if _MODE in steps and (lm is None or teacher is None):
+        raise InputError("mode: name the model with --lm, and the one that judges what it asks with --teacher.")
+    asked = [] if _ALL in steps else [step for step in dict.fromkeys(steps) if step != _MODE]
+    lines: list[str] = []
     own = own_files(labels or [], out, lambda said: say(said, err=True))
     try:
         with CompileRuns(partial(_open_store, tracking, track_texts) if track else None, _not_tracked) as runs:
-            if lm is None or optimizer == "fit-head":
+            if not asked and _ALL not in steps:
+                reports: Iterable[tuple[CompileReport, Path]] = ()
+            elif lm is None or optimizer == "fit-head":
                 reports = _heads(asked, own, target_precision, embedder, seed, out, runs.start)
             elif optimizer == "fit-ensemble":
                 reports = _ensemble(asked, lm, own, target_precision, embedder, out, runs.start)
@@ -113,7 +128,13 @@ def compile_steps(
 
                 wish = Wish(out, budget, seed)
                 reports = _with_model(asked, optimizer, lm, teacher, own, embedder, wish, verbose, runs.start)
-            _show(reports, runs)
+            lines += _show(reports, runs)
+        if lm is not None and teacher is not None and (_MODE in steps or _ALL in steps):
+            lines.append(_mode(lm, teacher, own, seed, out))
+        if len(steps) > 1 or _ALL in steps:
+            say()
+            for line in lines:
+                say(line)
     except KeyboardInterrupt:
         say("Interrupted: the same command takes it up again.", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -207,8 +228,32 @@ def _with_model(
             yield compiler.compile(step, optimizer, wish, told, verbose=verbose, started=started)
 
 
-def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") -> None:
-    files, ending = [], "complete"
+def _mode(lm: str, judging_lm: str, labels: list[Path], seed: int, out: Path) -> str:
+    """Measure the asking modes of a model and return a line on them."""
+    from groundset.compiling.modes import compile_mode
+    from groundset.models.servers import check_server
+
+    for model in (lm, judging_lm):
+        check_server(model)
+    with progress() as told:
+        report = compile_mode(lm, judging_lm, labels=labels, seed=seed, out=out, say=told.say)
+    say()
+    best, *others = report.measures
+    say(f"mode of {lm}: {best.mode}. State: {report.file}.")
+    print_table(
+        ("mode", "good samples a passage", "made", "passages"),
+        [(each.mode, str(each.share), str(each.made), str(each.passages)) for each in report.measures],
+    )
+    return (
+        f"mode: {best.mode} ({best.share} of passages give a good sample; "
+        + "; ".join(f"{each.mode} {each.share}" for each in others)
+        + ")"
+    )
+
+
+def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") -> list[str]:
+    """Print each report, and return a line on each."""
+    files, lines, ending = [], [], "complete"
     for report, file in reports:
         files.append(file)
         ending = report.ending
@@ -226,13 +271,26 @@ def _show(reports: "Iterable[tuple[CompileReport, Path]]", runs: "CompileRuns") 
             host = runs.texts_kept_back_from
             left = f", figures only: promote needs the state, which --track-texts sends to {host}" if host else ""
             say(f"Tracked as {tracked}{runs.where}{left}.")
+        lines.append(_in_short(report))
         if ending == "interrupted":
             break
+    if not files:
+        return lines
     say()
     say(f"States: {', '.join(map(str, files))}.")
     if ending == "interrupted":
         say("Interrupted: the best so far is kept, test rows were not looked at. The same command goes on.")
         raise typer.Exit(_INTERRUPTED)
+    return lines
+
+
+def _in_short(report: "CompileReport") -> str:
+    """Return the gain of a compile on dev and test rows in one line."""
+    gains = report.measures.get("gain", {})
+    told = ", ".join(f"{name.replace('_', ' ')} {gain}" for name, gain in gains.items())
+    if not report.state.record.get("chosen", 1):
+        return f"{report.state.step}: as it was"
+    return f"{report.state.step}: by {report.state.optimizer}, gain {told or 'not measured'}"
 
 
 def _open_store(tracking: str | None, texts: bool) -> "CompileStore":

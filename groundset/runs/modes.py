@@ -15,7 +15,7 @@ from programs.foreign import MAX_ROW, small_text
 from programs.modes import MODES, Mode
 
 FREE = "free"  # of models about which nothing is known: nobody names one of a billion parameters to a server
-_FILE = "mode.json"
+MODE_FILE = "mode.json"  # beside the compiled states of a model
 
 
 class ModeState(BaseModel):
@@ -77,7 +77,7 @@ def _state_of(config: RunConfig) -> ModeState | None:
         return None
     named = () if config.compiled in (SHIPPED, CHAMPION, NONE) else (Path(config.compiled).expanduser(),)
     for place in (*named, data_path("compiled")):
-        file = place / folder / _FILE
+        file = place / folder / MODE_FILE
         if file.is_file():
             try:
                 return ModeState.model_validate_json(small_text(file, MAX_ROW))

@@ -9,7 +9,7 @@ from dspy.lm15 import Message, Response, Usage
 
 from groundset import compiling
 from groundset.cli.compile import compile_steps
-from groundset.compiling import ensembles, finetuning
+from groundset.compiling import ensembles, finetuning, modes
 from groundset.data_files import data_path
 from groundset.models import servers
 from groundset.runtime.lms import LanguageModel
@@ -210,3 +210,22 @@ def test_the_help_tells_the_precision_that_each_head_is_fitted_for():
     told = {name: fitting.target_precision for name, fitting in FITTED.items()}
     told["fit-ensemble"] = ensembles.TARGET_PRECISION
     assert shown == ", ".join(f"{name} {precision:g}" for name, precision in told.items())
+
+
+def test_a_mode_is_measured_where_a_judge_is_named(run, monkeypatch, tmp_path):
+    lm, judge = "openai/small@http://127.0.0.1:9/v1", "openai/strong@http://127.0.0.1:9/v1"
+    ran = run("compile", "mode", "--lm", lm, "--out", tmp_path / "out")
+    assert (ran.status, "--teacher" in ran.err) == (2, True)
+
+    def compile_mode(lm, judging_lm, **options):
+        measures = (modes.ModeMeasure("free", 24, 20, 15), modes.ModeMeasure("guided", 24, 8, 4))
+        return modes.ModeReport(measures, options["out"] / "small" / "mode.json")
+
+    monkeypatch.setattr(modes, "compile_mode", compile_mode)
+    monkeypatch.setattr(servers, "check_server", lambda model: None)
+    ran = run("compile", "mode", "--lm", lm, "--teacher", judge, "--out", tmp_path / "out")
+    assert ran.status == 0, ran.err
+    assert [line.split()[0] for line in ran.out.splitlines() if line.startswith(("free", "guided"))] == [
+        "free",
+        "guided",
+    ]

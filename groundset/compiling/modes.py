@@ -1,0 +1,142 @@
+"""Which asking mode suits a model: each asks about the same passages, and one judge reads what came of it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from groundset.compiling.labels import label_files
+from groundset.files import write_rows, write_text
+from groundset.generating import generate
+from groundset.judging import judge
+from groundset.models.specs import parse_spec
+from groundset.runs.modes import MODE_FILE, ModeState
+from optimizers.labels import ChunkLabel, read_labels
+from optimizers.measures import Interval, share
+from programs.critics.states import folder_of
+from programs.errors import InputError
+from programs.modes import MODES
+
+PASSAGES = 24
+
+
+class ModeMeasure(NamedTuple):
+    """What came of one mode.
+
+    Attributes:
+        mode: its name.
+        passages: how many were asked about, each for one question.
+        made: how many of them gave a sample.
+        good: how many of these samples the judge finds good.
+    """
+
+    mode: str
+    passages: int
+    made: int
+    good: int
+
+    @property
+    def share(self) -> Interval:
+        """Return the share of passages that gave a good sample, with its Wilson interval."""
+        return share(self.good, self.passages)
+
+    def __str__(self) -> str:
+        """Return the figures in words."""
+        return f"{self.mode} {self.share} ({self.good} good of {self.made} made on {self.passages} passages)"
+
+
+class ModeReport(NamedTuple):
+    """The measured modes, the best first, and the file that names it."""
+
+    measures: tuple[ModeMeasure, ...]
+    file: Path
+
+
+def compile_mode(
+    lm: str,
+    judging_lm: str,
+    *,
+    labels: Sequence[Path] = (),
+    passages: int = PASSAGES,
+    seed: int = 0,
+    out: Path,
+    say: Callable[[str], object] = str,
+) -> ModeReport:
+    """Ask about labelled passages in every mode and write the one that gives most good samples to ``mode.json``.
+
+    A mode is worth the share of good passages of the split dev that give a sample which the judge finds good: one that
+    refuses much and one that writes badly both lose. Each mode takes its own critic and whatever was compiled for the
+    model in ``out``. The runs lie in ``<out>/<model>/modes/``, so that the same call pays for no call twice. Of modes
+    with as many good samples the one that rests on more rules is taken, because it is cheaper.
+
+    Args:
+        lm: the language model that asks.
+        judging_lm: the one that judges, by the critic ``verdict``. A model is no judge of its own questions unless it
+            is a strong one.
+        labels: the user's own label files.
+        passages: how many are asked about, in equal parts of every document.
+        seed: fixes which.
+        out: the folder of compiled states.
+        say: is told what happens.
+
+    Raises:
+        InputError: no label calls a passage good, or a run there was begun with other options.
+        GroundsetError: a model failed; what was done is kept.
+    """
+    folder = out / folder_of(parse_spec(lm).name)
+    chosen = _passages(read_labels(ChunkLabel, label_files(labels, ChunkLabel)), passages, seed)
+    if not chosen:
+        raise InputError("no label of the split dev calls a passage good, so no mode can be measured.")
+    chunks = folder / "modes" / "passages.jsonl"
+    chunks.parent.mkdir(parents=True, exist_ok=True)
+    write_rows(chunks, (_chunk(label) for label in chosen))
+    states = any(file.name != MODE_FILE for file in folder.glob("*.json"))
+    measures = []
+    for name in MODES:
+        say(f"Asking about {len(chosen)} passages in mode {name}")
+        run = generate(
+            chunks=chunks,
+            out=folder / "modes" / name,
+            recipe="single",
+            size=len(chosen),
+            lm=lm,
+            mode=name,
+            compiled=str(out) if states else None,
+            min_length=1,
+            seed=seed,
+            track=False,
+            quiet=True,
+        )
+        rows = [{"question": sample.question, "passage": sample.contexts[0].text} for sample in run]
+        judged = judge("questions", rows, critic="verdict", lm=judging_lm, quiet=True)
+        good = sum(row["verdict"] == "good" for row in judged)
+        measures.append(ModeMeasure(name, len(chosen), len(rows), good))
+        say(str(measures[-1]))
+    ranked = tuple(sorted(measures, key=lambda each: -each.good))
+    told = f"{'; '.join(map(str, ranked))}, judged by {parse_spec(judging_lm).name}"
+    state = ModeState(mode=ranked[0].mode, critic=MODES[ranked[0].mode].critic, measured=told)
+    write_text(folder / MODE_FILE, state.model_dump_json(indent=1) + "\n")
+    return ModeReport(ranked, folder / MODE_FILE)
+
+
+def _passages(labels: Sequence[ChunkLabel], count: int, seed: int) -> list[ChunkLabel]:
+    """Return good passages of the split dev, in turns from every document."""
+    by_document: dict[str, list[ChunkLabel]] = {}
+    for label in labels:
+        if label.split == "dev" and label.good:
+            by_document.setdefault(label.document, []).append(label)
+    chance = Random(seed)
+    piles = [chance.sample(pile, len(pile)) for pile in by_document.values()]
+    turns = [pile[turn] for turn in range(max(map(len, piles), default=0)) for pile in piles if turn < len(pile)]
+    return turns[:count]
+
+
+def _chunk(label: ChunkLabel) -> dict[str, object]:
+    title, *headings = label.topic.split(" > ")
+    return {
+        "chunk_id": label.id,
+        "doc_id": label.document,
+        "title": title or label.document,
+        "headings": headings,
+        "text": label.text,
+    }

@@ -18,6 +18,7 @@ from optimizers.steps import (
     reasoning,
     rewrite,
     sound,
+    split,
 )
 from optimizers.steps.base import Compiling, Fitting
 
@@ -34,6 +35,7 @@ _MODULES = (
     rewrite,
     answer,
     open_answer,
+    split,
     chunk,
     judge,
     sound,

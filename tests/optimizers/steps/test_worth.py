@@ -266,3 +266,23 @@ def test_nothing_is_gained_by_a_probability_other_than_what_is_believed() -> Non
         return 0.6 * values[0] + 0.4 * values[1]
 
     assert expected(0.6) > max(expected(1.0), expected(0.9), expected(0.5))
+
+
+@pytest.mark.parametrize(
+    ("written", "value", "feedback"),
+    [
+        (["1. Why was the mill of Orsle sold?", "2. Who bought the mill of Orsle?"], 1.0, ""),
+        (["Who bought the mill of Orsle? Why was the mill of Orsle sold?"], 1.0, ""),
+        (["Who bought the mill of Orsle?"], 0.5, "It wrote 1 questions where 2 things are asked"),
+        (["Who bought the mill of Orsle?", "Why was the mill of Orsle sold?", "When?"], 0.667, "It wrote 3 questions"),
+        ([], 0.0, "No question of its own asks 'Why was the mill of Orsle sold?'"),
+    ],
+)
+def test_a_split_is_worth_what_its_parts_share_with_the_gold_ones(
+    written: list[str], value: float, feedback: str
+) -> None:
+    example = dspy.Example(questions=["Why was the mill of Orsle sold?", "Who bought the mill of Orsle?"])
+    scored = COMPILABLE["split"].metric(example, SimpleNamespace(questions=written), judges())
+    assert scored.value == pytest.approx(value, abs=0.01)
+    assert feedback in scored.feedback
+    assert bool(scored.feedback) == bool(feedback)

@@ -31,10 +31,12 @@ STRICT: Mapping[str, Mapping[str, str]] = {
         "cause or condition does not, nor does an answer that leaves out what was asked for.",
     },
     "chunk": {
-        "self_contained": "It is no if 'it', 'they', 'this' or a bare name stands for something that the passage never "
-        "says.",
+        "self_contained": "The topic belongs to the passage: what it names need not be said again, and text that is "
+        "cut off at its edges is no fault by itself. It is no if the facts are about an 'it', 'they', 'this' or a bare "
+        "name of which neither topic nor passage says what it is.",
         "content": "It is no if most of it is a list of sources, links, headings or figures, however many facts those "
         "hold.",
-        "fit": "It is no if you cannot name one fact that a stranger would understand. One no above is enough for no.",
+        "fit": "It is no if you cannot name one fact that a stranger who knows the topic would understand. One no "
+        "above is enough for no.",
     },
 }

@@ -61,7 +61,8 @@ def _link(focus: Focus, context: Context, question: str, languages: Languages) -
 EVOLUTION = Evolution(
     NAME,
     "Needs two statements of the passage.",
-    change="Make the answer need two statements of the passage that stand apart: say what is meant by what one of them "
-    "tells of it and ask what the other tells, or ask for what follows from both.",
+    change="Make the answer follow from two statements of the passage that stand apart: what came of something and "
+    "why, two figures or dates that are counted with or compared, an order of events, or a rule and the case that it "
+    "settles. Call things by their names: whoever asks wants to know the result and sets no riddle.",
     by_syntax=Reasoning,
 )

@@ -12,6 +12,7 @@ from programs.text import plain_passage
 
 if TYPE_CHECKING:
     from groundset.compiled import Compiled
+    from groundset.runs.call_file import CallFile
     from groundset.runs.preparation import Phases
     from programs.critics import Critic
     from programs.deciding import Decision
@@ -124,14 +125,17 @@ def judged_rows(
     embedder: str,
     compiled: str,
     tracking: str | None = None,
+    journal: "CallFile | None" = None,
 ) -> Iterator[Row]:
     """Load what the critic needs, and yield each row with what the critic said; see :func:`judge`.
+
+    ``journal`` keeps the finished calls of a language model, in memory by default.
 
     Raises:
         InputError: an option is wrong.
         ModelError: a model cannot be found or loaded.
     """
-    opened = open_judge(kind, critic, lm, embedder, compiled, tracking)
+    opened = open_judge(kind, critic, lm, embedder, compiled, tracking, journal)
     with opened as decide, phases.phase("Judging", len(rows)) as advance:
         size = _BATCH if critic == "head" else _LM_BATCH
         for start in range(0, len(rows), size):
@@ -163,7 +167,12 @@ class OpenCritic(NamedTuple):
 
 @contextmanager
 def open_critic(
-    critic: str, lm: str | None, embedder: str, compiled: str, tracking: str | None = None
+    critic: str,
+    lm: str | None,
+    embedder: str,
+    compiled: str,
+    tracking: str | None = None,
+    journal: "CallFile | None" = None,
 ) -> Iterator[OpenCritic]:
     """Load what a critic needs; see :func:`judge`."""
     from groundset.compiled import Users, load_compiled
@@ -177,7 +186,9 @@ def open_critic(
         if critic not in MODEL_FREE and lm is not None:
             from groundset.runtime.lms import open_lm
 
-            language_model = stack.enter_context(open_lm(lm))
+            language_model = stack.enter_context(open_lm(lm, journal=journal))
+            if journal is not None:
+                stack.enter_context(journal)
         if critic in EMBEDDING:
             from groundset.retrieval.embedder import load_embedder
 
@@ -198,12 +209,18 @@ def open_critic(
 
 @contextmanager
 def open_judge(
-    kind: Kind, critic: str, lm: str | None, embedder: str, compiled: str, tracking: str | None = None
+    kind: Kind,
+    critic: str,
+    lm: str | None,
+    embedder: str,
+    compiled: str,
+    tracking: str | None = None,
+    journal: "CallFile | None" = None,
 ) -> Iterator[Decide]:
     """Load what the critic needs and yield what judges a batch of rows."""
     from programs.judging import judge_chunks, judge_questions
 
-    with open_critic(critic, lm, embedder, compiled, tracking) as opened:
+    with open_critic(critic, lm, embedder, compiled, tracking, journal) as opened:
         step = "chunk" if kind == "chunks" else "judge"
         deciding, state = opened.critics[step], opened.compiled.predictors.get(step)
         if kind == "chunks":

@@ -57,21 +57,34 @@ def judge(
     Adds to every row `probability` (of being good), `verdict` (good or bad), `scores` (what the critic says of each
     part) and `weakest` (the part with the lowest probability); the critic verdict adds `reasons`. All other keys stay
     as they are, in their order. A question without `passage` is judged on the texts of its `contexts`, so samples.jsonl
-    of a run will do. The output appears whole or not at all.
+    of a run will do. The output appears whole or not at all. Finished calls of a language model are kept in
+    FILE.jsonl.calls until it does, so the same command goes on after an interruption.
     """
     check_out(out, [file])
-    from groundset.files import json_line, whole_text
+    from groundset.files import is_stream, json_line, whole_text
+    from groundset.runs.call_file import CallFile
     from groundset.runs.progress import Progress
 
     model = judging_lm(critic, lm, critic_lm)
     rows = read_rows(file, FIELDS[kind])
+    journal = None if model is None or is_stream(out) else CallFile(out.with_name(f"{out.name}.calls"))
     good = 0
     with Progress() as progress, whole_text(out) as stream:
         for row in judged_rows(
-            kind, rows, progress, critic=critic, lm=model, embedder=embedder, compiled=compiled, tracking=tracking
+            kind,
+            rows,
+            progress,
+            critic=critic,
+            lm=model,
+            embedder=embedder,
+            compiled=compiled,
+            tracking=tracking,
+            journal=journal,
         ):
             good += row["verdict"] == "good"
             stream.write(json_line(row))
+    if journal is not None:
+        journal.remove()
     tell(f"Judged {len(rows)} {kind}: {good} good, {len(rows) - good} bad. Rows: {name_of(out)}.", out)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import dspy
 
 from groundset.compiled import SHIPPED, Users, load_compiled
-from groundset.compiling.calls import CallFile
 from groundset.compiling.comparison import compare, verdicts
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import Started, asked_parameters, environment, untracked, write_report
 from groundset.compiling.steps import Listener
 from groundset.retrieval.embedder import load_embedder
+from groundset.runs.call_file import CallFile
 from groundset.runtime.lms import LanguageModel, open_lm
 from optimizers.ensemble import ASKED, FLOOR, demos_of, fit_blend, held_out
 from optimizers.fit_critic import thinned, thresholds_of

@@ -12,12 +12,12 @@ from typing import Any, Protocol, Self
 
 import dspy
 
-from groundset.compiling.calls import CallFile
 from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import gold_files, label_files
 from groundset.compiling.record import Started, asked_parameters, report_of, standing_state, untracked, write_report
 from groundset.data_files import data_path
 from groundset.retrieval.embedder import load_embedder
+from groundset.runs.call_file import CallFile
 from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser

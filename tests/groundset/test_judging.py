@@ -40,7 +40,7 @@ def test_rows_come_back_with_a_probability_and_a_verdict(
         {**given[1], "probability": 0.125, "verdict": "bad", "scores": {"clear": 0.8}, "weakest": "clear"},
     ]
     assert "verdict" not in ROW
-    assert decided == [("questions", "head", None, "all-minilm-l6-v2", "shipped", None)]
+    assert decided == [("questions", "head", None, "all-minilm-l6-v2", "shipped", None, None)]
     assert capsys.readouterr().err == ""
     assert groundset.judge("questions", []) == []
 

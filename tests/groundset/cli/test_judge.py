@@ -4,10 +4,14 @@ import threading
 from contextlib import contextmanager
 
 import pytest
+from dspy.lm15 import Message, Response, Usage
 
 from groundset import judging as command
 from groundset.judging import text_of
+from groundset.runtime import lms
+from groundset.runtime.lms import LanguageModel
 from programs.deciding import Decision
+from programs.errors import EngineError
 
 ROWS = [
     {"id": 1, "text": "The ferry leaves Tollvik at nine.", "tags": ["a", {"b": None}], "weight": 0.25},
@@ -49,7 +53,7 @@ def calls(monkeypatch):
     seen = []
 
     @contextmanager
-    def open_judge(kind, critic, lm, embedder, compiled, tracking):
+    def open_judge(kind, critic, lm, embedder, compiled, tracking, journal):
         seen.append((kind, critic, lm, embedder, compiled))
 
         def decide(rows):
@@ -264,3 +268,39 @@ def test_what_a_language_model_judges_is_told_row_by_row(run, calls, tmp_path, c
     file = write(tmp_path / "in.jsonl", ROWS)
     assert run("judge", "chunks", file, "--critic", critic, "--out", tmp_path / "out.jsonl").status == 0
     assert calls[1:] == sizes
+
+
+class Reader:
+    """A language model that finds every question good, and is cut off at one of its calls."""
+
+    def __init__(self, fails_at=0):
+        self.calls, self.fails_at = 0, fails_at
+
+    def complete(self, request):
+        self.calls += 1
+        if self.calls == self.fails_at:
+            raise EngineError("the server is gone")
+        names = ("Independent", "Clear", "Answerable", "Fit")
+        text = "\n".join(f"{name}: As it should be. - yes, 90" for name in names)
+        usage = Usage(input_tokens=10, output_tokens=20, total_tokens=30)
+        return Response(id=None, model="remote/w", message=Message.assistant(text), finish_reason="stop", usage=usage)
+
+
+def test_what_a_model_judged_before_it_failed_is_not_asked_again(run, monkeypatch, tmp_path):
+    rows = [{"question": f"What is the height of tower {n}?", "passage": f"Tower {n} is 30 m high."} for n in range(4)]
+    file, out = write(tmp_path / "rows.jsonl", rows), tmp_path / "judged.jsonl"
+
+    def judge(reader):
+        def open_model(spec, journal):
+            return LanguageModel(reader, model="remote/w", name=spec, sha256=None, journal=journal)
+
+        monkeypatch.setattr(lms, "open_lm", open_model)
+        return run("judge", "questions", file, "--critic", "verdict", "--lm", "tiny", "--out", out)
+
+    assert judge(Reader(fails_at=3)).status == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["judged.jsonl.calls", "rows.jsonl"]
+    again = Reader()
+    assert judge(again).status == 0
+    assert again.calls == 2
+    assert [row["verdict"] for row in read(out)] == ["good"] * 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["judged.jsonl", "rows.jsonl"]

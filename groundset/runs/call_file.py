@@ -1,4 +1,4 @@
-"""The journal of compiles: finished language model calls in a file beside the states."""
+"""The journal of compiles and judgements: finished language model calls in a file beside what they make."""
 
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +10,7 @@ from programs.errors import InputError
 
 
 class CallFile:
-    """Finished calls in one SQLite file, so that an interrupted compile pays for none twice.
+    """Finished calls in one SQLite file, so that what was interrupted pays for none twice.
 
     The file is opened, or made, on entering: a model that cannot be opened leaves nothing behind.
     """
@@ -42,6 +42,10 @@ class CallFile:
         self._database.execute(CALLS_SCHEMA)
         self._calls = CallTable(self._database)
         return self
+
+    def remove(self) -> None:
+        """Delete the closed file, once what the calls were made for is written."""
+        self._path.unlink(missing_ok=True)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

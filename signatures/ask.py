@@ -17,11 +17,13 @@ class WrittenQuestion(BaseModel):
 
 class AskPassage(dspy.Signature):
     """Write questions that a user of these documents would ask and this passage alone answers: one for each kind that
-    is wanted. Where the passage has nothing on a kind, ask for what it does tell and name that kind instead.
+    is wanted. Where the passage has nothing on a kind, ask for what it does tell and name that kind instead: fact,
+    definition, how, why, list, condition, comparison, consequence or purpose.
 
     A question asks one thing in the words of somebody who wants to know or to do something and has not seen the
     passage. It names its subject in full, so that it can be understood alone, and does not give its answer away. The
-    answer is right, complete and stated in the passage. The evidence is copied from the passage word for word.
+    answer is right, complete and stated in the passage. The evidence is copied from the passage word for word; pieces
+    that stand apart are separated by " | ".
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage")

@@ -13,9 +13,10 @@ class CombinePassages(dspy.Signature):
     what the passages say of like things (comparison), or asks for something that only follows from all of them
     (general). It asks one thing in plain words, as somebody would who wants to know it and has not seen the passages;
     it is no riddle and no string of clauses. It names its subject in full, does not give its answer away and adds
-    nothing that the passages do not say. The answer is right, complete and stated in the passages. The evidence is
-    copied word for word, a piece of each passage, separated by " | ". Where the passages have too little to do with
-    each other, write "none" as the question.
+    nothing that the passages do not say. The answer is right, complete and stated in the passages, or counted or
+    concluded from nothing but what they state. The evidence is copied word for word, a piece of each passage, separated
+    by " | ". Where one of the ways does not fit, leave it out or take another one; where none does, because one passage
+    says it all or they have too little to do with each other, write "none" as the only question.
     """
 
     passages: str = dspy.InputField(desc="the passages, each under its number with title and headings")

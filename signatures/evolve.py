@@ -7,9 +7,10 @@ class EvolveQuestion(dspy.Signature):
     """Change the question as the change says. The passage alone must answer the new question.
 
     The new question asks one thing in plain words, as somebody would who wants to know it; it is no riddle. It names
-    its subject in full and does not speak of the passage. Its answer is right, complete and stated in the passage.
-    The evidence is copied from the passage word for word. Write "none" as the question if the passage does not allow
-    the change.
+    its subject in full and does not speak of the passage. Its answer is right, complete and stated in the passage,
+    or counted or concluded from nothing but what it states. The evidence is copied from the passage word for word;
+    pieces that stand apart are separated by " | ". Write "none" as the question if the passage does not allow the
+    change, or only a riddle would come of it.
     """
 
     topic: str = dspy.InputField(desc="title and headings above the passage")

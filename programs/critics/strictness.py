@@ -18,9 +18,10 @@ STRICT: Mapping[str, Mapping[str, str]] = {
         "fit": "One no above is enough for no.",
     },
     "grounding": {
-        "grounded": "Check each name, number and date of the answer against the passage. It is no if one is missing "
-        "there or differs, if the passage speaks of the matter and does not say just this, if a part of what is asked "
-        "stays without an answer, or if the answer belongs to a neighbouring question.",
+        "grounded": "Check each name, number and date of the answer against the passage; a figure that follows by "
+        "counting from its figures is stated. It is no if one is missing there or differs, if the passage speaks of "
+        "the matter and does not say just this, if a part of what is asked stays without an answer, or if the answer "
+        "belongs to a neighbouring question.",
     },
     "same": {
         "same": "Compare what a full answer to each would have to say. Other words, a longer sentence or a condition "

@@ -3,7 +3,7 @@
 import dspy
 
 from programs.deciding import because
-from programs.stages.judge_and_mend import Judged
+from programs.stages.judge_and_mend import Judged, seen_by
 from programs.stages.reading import ReadAnswers
 from programs.tools import Tools
 from programs.trail import Trail
@@ -40,11 +40,12 @@ class AnswerByReading(dspy.Module):
 
         A critic that reads weighs the whole answer, which it must not find incomplete; any other one each sentence.
         """
-        whole = getattr(self.tools.critics["grounding"], "reads", False)
+        critic = self.tools.critics["grounding"]
+        whole, passage = getattr(critic, "reads", False), seen_by(critic, judged.contexts)
         parts = [answer] if whole else self.tools.languages[trail.language].sentences(answer) or [answer]
         least = 1.0
         for part in parts:
-            asked = {"passage": judged.passage, "question": judged.question, "answer": part}
+            asked = {"passage": passage, "question": judged.question, "answer": part}
             decision = self.tools.decide("grounding", self.grounding, **asked)
             least = min(least, decision.probability)
             reason = None if decision.good else because(f"answer not supported: {part!r}", decision.why)

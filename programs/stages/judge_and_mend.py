@@ -1,6 +1,6 @@
 """Stage ``judge and mend``: every question is judged, and a refused one rewritten and judged again."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import dspy
 
@@ -43,6 +43,16 @@ def passage_of(contexts: tuple[Context, ...]) -> str:
     return "\n\n".join(context.passage for context in contexts)
 
 
+def seen_by(critic: Any, contexts: tuple[Context, ...]) -> str:
+    """Return what a critic is shown of contexts: one that reads sees the title and headings of each passage too.
+
+    A question may name what only these name, and whoever wrote it saw them.
+    """
+    if not getattr(critic, "reads", False):
+        return passage_of(contexts)
+    return "\n\n".join(f"[{context.topic}]\n{context.passage}" for context in contexts)
+
+
 def groups_of(contexts: tuple[Context, ...]) -> tuple[tuple[str, ...], ...]:
     """Return the ids of contexts, each a group of its own."""
     return tuple((context.chunk.chunk_id,) for context in contexts)
@@ -61,7 +71,8 @@ class JudgeAndMend(dspy.Module):
 
     def decide(self, question: str, contexts: tuple[Context, ...]) -> Decision:
         """Let the critic decide on a question about some chunks."""
-        return self.tools.decide("judge", self.judge, passage=passage_of(contexts), question=question)
+        passage = seen_by(self.tools.critics["judge"], contexts)
+        return self.tools.decide("judge", self.judge, passage=passage, question=question)
 
     def forward(
         self, trail: Trail, number: int, focus: Focus, question: str, contexts: tuple[Context, ...] = ()

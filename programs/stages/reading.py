@@ -27,7 +27,8 @@ class ReadAnswers(dspy.Module):
     def read(self, trail: Trail, question: str, contexts: tuple[Context, ...], meant: str) -> str | None:
         """Return what a model finds in some chunks, about as long as the answer meant; None if it finds nothing."""
         step, predict = ("answer", self.answer) if len(tokens(meant)) <= _SHORT else ("open_answer", self.open_answer)
-        asked = {"topic": contexts[0].topic, "passage": passage_of(contexts), "question": question}
+        topic = " | ".join(dict.fromkeys(context.topic for context in contexts))
+        asked = {"topic": topic, "passage": passage_of(contexts), "question": question}
         written = self.tools.write(step, predict, trail.language, **asked)
         found = tidy_answer(written.answer, question) if step == "answer" else " ".join(written.answer.split())
         return found if self.tools.languages[trail.language].is_stated(found) else None

@@ -46,7 +46,7 @@ def tell_mode(store: RunStore) -> list[str]:
     if not rule:
         whose = "the model wrote every question"
     lines = [f"Asked in mode {mode['name']} ({mode['why']}): {whose}."]
-    if mode["missing"]:
+    if mode["missing"] and len(store.meta("shares") or {}) > 1:  # of a single evolution the size says it
         told = ", ".join(f"{count} {name}" for name, count in mode["missing"].items())
         lines.append(f"The mix lacks {told}: the passages carry no more of them, or this model does not write them.")
     row = MODES.get(mode["name"])

@@ -14,6 +14,7 @@ from scripted_program import (
     ScriptedCritic,
     ScriptedEngine,
     chunk_of,
+    context_of,
     languages_with,
     nothing_is_bad,
     tools_of,
@@ -138,6 +139,16 @@ def test_a_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
     mended, engine = run(lambda: stage.mend(trail, refused), {"rewrite": GOOD})
     assert (mended.decision.good, engine.steps) == (True, ["rewrite"])
     assert "Feedback: which ship?" in str(engine.requests[0].messages[-1].text)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_critic_that_reads_is_shown_title_and_headings(demos: Demos, *, reads: bool) -> None:
+    critic = ScriptedCritic()
+    vars(critic)["reads"] = reads
+    context = context_of("ship", ("The ship struck a rock.", "rock"), topic="Log of the Ansa")
+    JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))(trail_on(context), 0, STRUCK, GOOD)
+    [asked] = {each["passage"] for each in critic.asked}
+    assert asked == (f"[Log of the Ansa]\n{context.passage}" if reads else context.passage)
 
 
 def test_an_answer_that_is_not_supported_is_refused_with_the_reason_of_the_critic(demos: Demos, run: Run) -> None:

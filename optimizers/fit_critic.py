@@ -19,7 +19,7 @@ from programs.critics.curve import CurvePoint
 from programs.critics.evidence import HEAD_EVIDENCE
 from programs.critics.heads import CriticHeads
 from programs.critics.linear import LinearHead
-from programs.deciding import OVERALL
+from programs.deciding import overall_of
 from programs.errors import LabelError
 from programs.languages.table import Languages
 from programs.text import beginnings
@@ -97,7 +97,7 @@ def fit_critic(
         if len(true) - sum(true) < FEWEST_ROWS:
             continue  # too few rows have these faults; the output stays as it is set by hand
         heads[output] = fit_head(rows["train"].at(np.array(kept)), true, options, seed)
-    found: dict[Split, list[float]] = {name: probabilities(heads[OVERALL], rows[name]) for name in SPLITS}
+    found: dict[Split, list[float]] = {name: probabilities(heads[fitting.overall], rows[name]) for name in SPLITS}
     told(f"Choosing the threshold of {step}")
     of_runs = _of_runs(splits, rows, found, options, seed)
     shown = of_runs or list(zip(splits["dev"], found["dev"], strict=True))
@@ -170,7 +170,7 @@ def thinned(curve: Sequence[CurvePoint], chosen: CurvePoint) -> tuple[CurvePoint
 def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str, Any]:
     """Return the state of a bare predictor whose overall output has this threshold."""
     predict = dspy.Predict(signature)
-    predict.fields = {OVERALL: {"threshold": threshold}}
+    predict.fields = {overall_of(signature): {"threshold": threshold}}
     state: dict[str, Any] = predict.dump_state()
     return state
 

@@ -11,6 +11,7 @@ from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
 from programs.errors import LeakError
 from programs.evidence import KINDS
 from programs.reasons import AnswerLabel, ChunkReason, QuestionReason
+from programs.text import plain
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -111,8 +112,34 @@ class QuestionLabel(_Label):
         return {"passage": self.passage, "question": self.question}
 
 
+class AnsweredLabel(_Label):
+    """An answer to a good question, called good if it is right and complete: ``reason`` says what is wrong."""
+
+    question: str
+    passage: str
+    text: str
+    reason: Literal["ok", "incomplete", "unsupported"]
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Return what a critic is asked about."""
+        return {"passage": self.passage, "question": self.question, "answer": self.text}
+
+    @classmethod
+    def of(cls, label: QuestionLabel) -> Self | None:
+        """Return what a label of a question says of its answer, None if that says nothing."""
+        if label.answer is None or not label.good:
+            return None
+        good = label.answer.label == "correct"
+        told = label.model_dump(include={"id", "document", "split", "annotation_pass", "language", "question"})
+        told |= {"passage": plain(label.passage), "text": label.answer.text, "label": "good" if good else "bad"}
+        return cls(**told, reason="ok" if good else label.answer.label)
+
+
 Label = ChunkLabel | QuestionLabel
 _OneLabel = TypeVar("_OneLabel", ChunkLabel, QuestionLabel)
+_AnyLabel = TypeVar("_AnyLabel", bound=_Label)
+Kind = type[ChunkLabel] | type[QuestionLabel] | type[AnsweredLabel]
 
 
 def split_of(document: str) -> Split:
@@ -136,6 +163,18 @@ def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]
     return list(first.values())
 
 
+def read_kind(kind: Kind, files: Sequence[Path]) -> list[ChunkLabel] | list[QuestionLabel] | list[AnsweredLabel]:
+    """Return the same of any kind; answers are those of the labels of questions.
+
+    Raises:
+        LabelError: a file cannot be read or breaks a rule.
+    """
+    if kind is ChunkLabel:
+        return read_labels(ChunkLabel, files)
+    questions = read_labels(QuestionLabel, files)
+    return questions if kind is QuestionLabel else [*filter(None, map(AnsweredLabel.of, questions))]
+
+
 def read_all(files: Sequence[Path]) -> list[Label]:
     """Return the labels of all files and annotation passes, in their order. Gold rows are passed over.
 
@@ -157,15 +196,15 @@ def hashes_of(files: Sequence[Path]) -> list[dict[str, str]]:
     return hashes
 
 
-def splits_of(labels: Iterable[_OneLabel]) -> dict[Split, list[_OneLabel]]:
+def splits_of(labels: Iterable[_AnyLabel]) -> dict[Split, list[_AnyLabel]]:
     """Return the labels of each split."""
-    found: dict[Split, list[_OneLabel]] = {"train": [], "dev": [], "test": []}
+    found: dict[Split, list[_AnyLabel]] = {"train": [], "dev": [], "test": []}
     for label in labels:
         found[label.split].append(label)
     return found
 
 
-def refuse_test_rows(labels: Iterable[Label]) -> None:
+def refuse_test_rows(labels: Iterable[_Label]) -> None:
     """Raise if labels that are about to be trained on hold a row of the test split.
 
     Raises:

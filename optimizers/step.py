@@ -9,7 +9,7 @@ import dspy
 from dspy.utils.exceptions import ContextWindowExceededError
 
 from optimizers.ledger import Candidate, Ledger, State
-from programs.deciding import OVERALL, asking_only, explained
+from programs.deciding import asking_only, explained, overall_of
 from programs.errors import Stopped
 from programs.language import language_of
 from programs.nearest import Select
@@ -102,9 +102,10 @@ class CriticStep(dspy.Module):
     def __init__(self, predict: dspy.Predict, ledger: Ledger, critic: Any) -> None:
         """Wrap a predictor with the critic that serves it; the other outputs are left out."""
         super().__init__()
-        self.predict = dspy.Predict(asking_only(predict.signature, OVERALL))
+        self.predict = dspy.Predict(asking_only(predict.signature, overall_of(predict.signature)))
         self._ledger = ledger
-        self._critic = _Asked(critic, ledger)
+        self._overall = overall_of(predict.signature)
+        self._critic = _Asked(critic, ledger, self._overall)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Decide once and note for which candidate."""
@@ -114,7 +115,7 @@ class CriticStep(dspy.Module):
             decided = self.predict(lm=self._critic, demos=explained(self.predict.demos), **inputs)
         except Exception as error:
             raise Stopped("the critic failed") from error
-        prediction = dspy.Prediction(fit=bool(decided[OVERALL]), probability=self._critic.probability)
+        prediction = dspy.Prediction(fit=bool(decided[self._overall]), probability=self._critic.probability)
         prediction._candidate = candidate
         return prediction
 
@@ -136,8 +137,9 @@ class _Asked:
 
     supports_decision_requests = True
 
-    def __init__(self, critic: Any, ledger: Ledger) -> None:
+    def __init__(self, critic: Any, ledger: Ledger, overall: str) -> None:
         self._critic = critic
+        self._overall = overall
         self._ledger = ledger
         self._known: dict[str, Any] = {}
         self.probability = 0.0
@@ -153,5 +155,5 @@ class _Asked:
             self._ledger.spend(key)
             self._known[key] = self._critic(state, questions)
         evidence = self._known[key]
-        self.probability = float(evidence[OVERALL]["noul"])
+        self.probability = float(evidence[self._overall]["noul"])
         return evidence

@@ -137,6 +137,12 @@ def decide(predict: dspy.Predict, critic: Any, **inputs: Any) -> Decision:
     return Decision(values=values, probabilities=probabilities, levels=levels, reasons=reasons)
 
 
+def overall_of(signature: type[dspy.Signature]) -> str:
+    """Return the output of a signature that decides: the overall one, or the only one."""
+    outputs = list(signature.output_fields)
+    return OVERALL if OVERALL in outputs else outputs[0]
+
+
 def asking_only(signature: type[dspy.Signature], output: str) -> type[dspy.Signature]:
     """Return a signature that asks for one of its outputs alone."""
     for name in list(signature.output_fields):

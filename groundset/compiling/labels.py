@@ -6,19 +6,24 @@ from pathlib import Path
 from groundset.data_files import data_path
 from groundset.files import write_rows
 from optimizers.gold import GOLD
-from optimizers.labels import ChunkLabel, QuestionLabel
+from optimizers.labels import AnsweredLabel, ChunkLabel, Kind, QuestionLabel
 from optimizers.public_sets import PUBLIC_SETS
 from programs.errors import InputError
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 
-_SHIPPED: dict[type[ChunkLabel] | type[QuestionLabel], str] = {
-    ChunkLabel: "chunks.jsonl",
-    QuestionLabel: "questions.jsonl",
+# A head of questions learns nothing from those of a strong writer: what is wrong with them is not on their surface.
+_SHIPPED: dict[Kind, tuple[str, ...]] = {
+    ChunkLabel: ("chunks.jsonl",),
+    QuestionLabel: ("questions.jsonl",),
+    AnsweredLabel: ("questions.jsonl", "strong.jsonl"),
 }
 
 
-def label_files(own: Sequence[Path], kind: type[ChunkLabel] | type[QuestionLabel] | None = None) -> list[Path]:
-    """Return the shipped label files of a kind, or of both, and the user's own."""
-    shipped = [_SHIPPED[kind]] if kind else list(_SHIPPED.values())
+def label_files(own: Sequence[Path], kind: Kind | None = None) -> list[Path]:
+    """Return the shipped label files of a kind, or of chunks and questions, and the user's own."""
+    shipped = _SHIPPED[kind] if kind else (*_SHIPPED[ChunkLabel], *_SHIPPED[QuestionLabel])
+    own = [file for file in own if file.name not in shipped]  # a shipped file that is named too is read once
     return [*(data_path("labels", name) for name in shipped), *own]
 
 
@@ -45,7 +50,7 @@ def own_files(named: Sequence[str], folder: Path, say: Callable[[str], object]) 
         if public is None:
             files.append(file)
             continue
-        rows = [row.model_dump(exclude_defaults=True) for row in public.rows(file)]
+        rows = [row.model_dump(exclude_defaults=True) for row in public.rows(file, Languages(LANGUAGES))]
         if not rows:
             raise InputError(f"--labels {name}: no question of it can be learned from.")
         files.append(folder / f"{public.name}-{file.stem}.jsonl")

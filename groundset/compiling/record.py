@@ -20,7 +20,7 @@ from optimizers.steps import COMPILABLE
 from optimizers.steps.examples import Examples
 from optimizers.strategies.base import Strategy
 from programs.critics.states import CompiledState, dspy_version, folder_of, signature_hash
-from programs.deciding import OVERALL
+from programs.deciding import overall_of
 
 _COMPILERS = ("dspy", "xllamacpp", "gepa")
 _NO_KEY = re.compile(r"[^\w.\- ]")  # what MLflow takes for no part of a parameter's name
@@ -114,7 +114,9 @@ def report_of(
         dspy=dspy_version(),
         predictor=compiled.predictor,
         nearest=strategy.nearest or None if compiled.chosen else None,
-        threshold=compiled.predictor.get("fields", {}).get(OVERALL, {}).get("threshold"),
+        threshold=compiled.predictor.get("fields", {})
+        .get(overall_of(COMPILABLE[step].step.signature), {})
+        .get("threshold"),
         record=record,
     )
     return CompileReport(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optimizers.gold_rows import GoldRow
+from programs.languages.table import Languages
 
 
 @dataclass(frozen=True)
@@ -13,8 +14,9 @@ class PublicSet:
 
     Attributes:
         name: what stands before the colon of ``--labels NAME:FILE``.
-        rows: reads a file of the set, each row with the set's licence; raises ``InputError`` for another form.
+        rows: reads a file of the set, given what is known of languages, into rows with the set's licence; raises
+            ``InputError`` for another form.
     """
 
     name: str
-    rows: Callable[[Path], Iterator[GoldRow]]
+    rows: Callable[[Path, Languages], Iterator[GoldRow]]

@@ -16,7 +16,6 @@ from optimizers.public_sets.base import PublicSet
 from optimizers.rows import first_fault
 from programs.errors import InputError
 from programs.foreign import small_text
-from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 
 _MOST = 512 << 20  # bytes; the largest file of the set has 42 million
@@ -51,7 +50,7 @@ class _File(BaseModel):
     data: list[_Article]
 
 
-def _rows(file: Path) -> Iterator[AskGold]:
+def _rows(file: Path, languages: Languages) -> Iterator[AskGold]:
     """Yield the answered questions of a file; those that break a rule of gold rows are passed over.
 
     The evidence of a question is the sentence that holds its answer. An article lies in one split, by its title.
@@ -63,7 +62,7 @@ def _rows(file: Path) -> Iterator[AskGold]:
         raise InputError(told) from error
     except OSError as error:
         raise InputError(f"--labels squad:{file}: {error.strerror or error}") from error
-    language = Languages(LANGUAGES)[_LANGUAGE]
+    language = languages[_LANGUAGE]
     for article in articles:
         document = f"squad/{article.title}"
         for number, paragraph in enumerate(article.paragraphs):

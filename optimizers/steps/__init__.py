@@ -10,6 +10,7 @@ from optimizers.steps import (
     compress,
     conditional,
     evolve,
+    grounding,
     judge,
     keyphrases,
     open_answer,
@@ -38,6 +39,7 @@ _MODULES = (
     split,
     chunk,
     judge,
+    grounding,
     sound,
 )
 

@@ -9,7 +9,7 @@ import dspy
 
 from optimizers.fit_head import FitOptions
 from optimizers.gold_rows import GoldRow
-from optimizers.labels import ChunkLabel, Label, QuestionLabel, Split
+from optimizers.labels import ChunkLabel, Kind, Label, QuestionLabel, Split
 from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
 from programs.languages.table import Languages
@@ -91,19 +91,21 @@ class Fitting:
         faults: for each output but the overall one, the reasons that make it false; a row with another bad reason says
             nothing about it.
         options: how it is fitted.
+        overall: the output that decides.
         target_precision: the share of accepted rows that must be good where no other is asked for: what the shipped
             labels support with a useful share of the good rows left.
     """
 
-    labels: type[ChunkLabel] | type[QuestionLabel]
+    labels: Kind
     faults: Mapping[str, tuple[str, ...]]
     options: FitOptions
     target_precision: float
+    overall: str = OVERALL
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """Return the outputs that are fitted."""
-        return (OVERALL, *self.faults)
+        return (self.overall, *self.faults)
 
 
 def kind_of(demo: Mapping[str, Any]) -> str:

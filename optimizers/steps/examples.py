@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import dspy
 
 from optimizers.gold_rows import CompressGold, ConditionalGold, GoldRow, QuestionGold, RewriteGold
-from optimizers.labels import SPLITS, ChunkLabel, QuestionLabel, Split
+from optimizers.labels import SPLITS, AnsweredLabel, ChunkLabel, QuestionLabel, Split
 from optimizers.steps.base import Compiling, Row, Rows, Source
 from programs.focus import choose_foci
 from programs.language import language_of
@@ -90,7 +90,12 @@ def of_gold(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gold, str]]:
 
 
 def example_row(
-    row: ChunkLabel | QuestionLabel | GoldRow, passage: str, asked: dict[str, str], *, number: int = 0, **more: Any
+    row: ChunkLabel | QuestionLabel | AnsweredLabel | GoldRow,
+    passage: str,
+    asked: dict[str, str],
+    *,
+    number: int = 0,
+    **more: Any,
 ) -> Row:
     """Return an example whose inputs are ``asked``; ``number`` tells the examples of one row apart."""
     if isinstance(row, GoldRow):

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from programs.critics.base import Encoder, Inputs
-from programs.evidence import chunk_features, question_features
+from programs.evidence import answer_features, chunk_features, question_features
 from programs.languages.table import Languages
 
 # These look at the title, which a chunk judged alone does not have.
@@ -77,6 +77,19 @@ def _question_features(rows: Sequence[Inputs], encoder: Encoder, languages: Lang
     return found_rows
 
 
+def _of_answer(inputs: Inputs, languages: Languages) -> list[str]:
+    del inputs, languages
+    return []
+
+
+def _answer_features(rows: Sequence[Inputs], encoder: Encoder, languages: Languages) -> list[dict[str, float]]:
+    del encoder
+    return [
+        answer_features(inputs["passage"], inputs["question"], inputs["answer"], languages.of(inputs["passage"]))
+        for inputs in rows
+    ]
+
+
 class _NoVectors:
     """Embeds nothing, for whoever wants the names of features only."""
 
@@ -92,11 +105,12 @@ def feature_names(step: str) -> frozenset[str]:
     evidence, text = HEAD_EVIDENCE.get(step), "Ebbing lies on a river."
     if evidence is None:
         return frozenset()
-    (features,) = evidence.features([{"passage": text, "question": text}], _NoVectors(), Languages({}))
+    (features,) = evidence.features([{"passage": text, "question": text, "answer": text}], _NoVectors(), Languages({}))
     return frozenset(features)
 
 
 HEAD_EVIDENCE: Mapping[str, HeadEvidence] = {
     "chunk": HeadEvidence("passage", _of_chunk, _chunk_features),
     "judge": HeadEvidence("question", _of_question, _question_features),
+    "grounding": HeadEvidence("answer", _of_answer, _answer_features),
 }

@@ -123,15 +123,27 @@ def test_what_a_folder_lacks_is_taken_from_what_ships(tmp_path: Path) -> None:
     shipped = json.loads(data_path("compiled", "head", "chunk.json").read_text(encoding="utf-8"))
     own.write_text(json.dumps(shipped | {"optimizer": "own"}), encoding="utf-8")
     found = load_compiled(str(tmp_path / "own"), Users("head", shipped["model_sha256"]))
-    assert {step: state.optimizer for step, state in found.states.items()} == {"chunk": "own", "judge": "fit-head"}
-    assert found.fitted == "chunk, judge"
+    assert {step: state.optimizer for step, state in found.states.items()} == {
+        "chunk": "own",
+        "judge": "fit-head",
+        "grounding": "fit-head",
+    }
+    assert found.fitted == "chunk, grounding, judge"
 
 
-@pytest.mark.parametrize(("step", "labels"), [("chunk", "chunks.jsonl"), ("judge", "questions.jsonl")])
-def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: str) -> None:
+@pytest.mark.parametrize(
+    ("step", "labels"),
+    [
+        ("chunk", ["chunks.jsonl"]),
+        ("judge", ["questions.jsonl"]),
+        ("grounding", ["questions.jsonl", "strong.jsonl"]),
+    ],
+)
+def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: list[str]) -> None:
     record = json.loads(data_path("compiled", "head", f"{step}.json").read_text(encoding="utf-8"))["record"]
-    digest = hashlib.sha256(data_path("labels", labels).read_bytes()).hexdigest()
-    assert record["labels"] == [{"file": labels, "sha256": digest}], "make compile renews data/compiled"
+    digests = {name: hashlib.sha256(data_path("labels", name).read_bytes()).hexdigest() for name in labels}
+    told = [{"file": name, "sha256": digest} for name, digest in digests.items()]
+    assert record["labels"] == told, "make compile renews data/compiled"
 
 
 @pytest.mark.parametrize(("model", "step"), [("qwen2.5-coder-0.5b", "sound"), ("qwen2.5-coder-1.5b", "pair")])

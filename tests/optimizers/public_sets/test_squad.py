@@ -7,6 +7,8 @@ import pytest
 from optimizers.gold_rows import licences_of
 from optimizers.public_sets import PUBLIC_SETS
 from programs.errors import InputError
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
 
 CONTEXT = (
     "The harbour of Orsle was dredged in 1904. Because the channel silted up within ten years, a second dredger was "
@@ -39,7 +41,7 @@ def squad(tmp_path):
 
 
 def test_answered_questions_become_rows_whose_evidence_is_the_sentence_of_the_answer(squad):
-    rows = list(PUBLIC_SETS["squad"].rows(squad))
+    rows = list(PUBLIC_SETS["squad"].rows(squad, Languages(LANGUAGES)))
     assert [row.id for row in rows] == ["squad-q1", "squad-q2", "squad-q6", "squad-q7"]
     assert [row.kind for row in rows] == ["fact", "why", "fact", "how"]
     assert rows[0].question == "In which year was the harbour of Orsle dredged?"
@@ -57,4 +59,4 @@ def test_another_form_is_refused_by_name(tmp_path, text):
     file = tmp_path / "odd.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"--labels squad:.*odd.json: not in the JSON form of SQuAD"):
-        list(PUBLIC_SETS["squad"].rows(file))
+        list(PUBLIC_SETS["squad"].rows(file, Languages(LANGUAGES)))

@@ -8,7 +8,7 @@ from optimizers import strategies
 from optimizers.steps import COMPILABLE
 from optimizers.strategies import STRATEGIES
 
-DECIDING = ["chunk", "judge"]
+DECIDING = ["chunk", "judge", "grounding"]
 
 
 def test_each_strategy_is_one_module_of_its_name() -> None:

@@ -206,10 +206,12 @@ def _download(projects: Sequence[tuple[str, str]], staging: Path, report: Report
 
 
 def _folder_size(folder: Path) -> int:
+    """Return the bytes of all files below `folder`, while pip adds and removes files and folders there."""
     size = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # pip removes its files while we look
-            size += path.stat().st_size if path.is_file() else 0
+    for parent, _, names in os.walk(folder):  # unlike rglob, it passes over a folder that vanishes
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += Path(parent, name).stat().st_size
     return size
 
 

@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,6 +65,22 @@ def test_pip_fetches_and_no_code_of_a_wheel_runs(folder_entry, wheelhouse, home,
     assert not (wheelhouse / "executed").exists()
     assert "tiny_folder" not in sys.modules
     assert not (home / "partial" / "tiny").exists()
+
+
+def test_a_folder_that_pip_removes_meanwhile_is_passed_over(tmp_path, monkeypatch):
+    for name in ("first", "second"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+        (tmp_path / name / "deep" / "file").write_bytes(b"12345")
+    stat = wheels.Path.stat
+
+    def stat_and_remove_the_other(path):
+        monkeypatch.undo()
+        (other,) = {"first", "second"} - set(path.relative_to(tmp_path).parts)
+        shutil.rmtree(tmp_path / other)
+        return stat(path)
+
+    monkeypatch.setattr(wheels.Path, "stat", stat_and_remove_the_other)
+    assert wheels._folder_size(tmp_path) == 5
 
 
 def test_two_processes_at_once_share_one_download(split_entry, index, start, home):

@@ -93,7 +93,14 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
             told.append(f"It wrote {len(output.questions)} of {len(example.kinds)} questions.")
             continue
         each = output.questions[place]
-        focus, fault = checked(example.passage, each.question, each.answer, each.evidence, example.kinds[place])
+        focus, fault = checked(
+            judges.language_of(example),
+            example.passage,
+            each.question,
+            each.answer,
+            each.evidence,
+            example.kinds[place],
+        )
         if fault is None:
             meant = example.copy(answer=focus.answer, focus=focus)
             scored = meant_question_worth(meant, focus.wording, judges)

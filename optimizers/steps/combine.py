@@ -41,7 +41,9 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     if not output.questions:
         return Scored(0.0, "No question with an answer was written.")
     first = output.questions[0]
-    focus, fault = checked(example.passage, first.question, first.answer, first.evidence, first.kind)
+    focus, fault = checked(
+        judges.language_of(example), example.passage, first.question, first.answer, first.evidence, first.kind
+    )
     if fault is not None:
         return Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
     pieces = [piece for piece in first.evidence.split("|") if piece.strip()]

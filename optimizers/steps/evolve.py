@@ -44,7 +44,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return what the changed question is worth for its own answer; 0 for one that was not changed."""
     question, answer = output.new_question, output.new_answer
-    focus, fault = checked(example.passage, question, answer, output.evidence, "")
+    focus, fault = checked(judges.language_of(example), example.passage, question, answer, output.evidence, "")
     if fault is not None:
         return Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
     if agreement(focus.wording, example.question) >= _SAME:

@@ -40,6 +40,7 @@ GERMAN = Language(
     definite_start=re.compile("(?:Der|Die|Das) [a-zß-ÿ]"),
     address=whole_words("ich", "wir", as_written=True),
     second_question=re.compile(r"\bund (?:was|wer|wen|wem|wann|wo|warum|wie|wieso|welche[rsnm]?)\b"),
+    alternative=whole_words("oder"),
     compares_times="was früher war",
     compares_amounts="was mehr ist",
     condition_clause=r"wenn|falls|als|während|nachdem|bevor|weil|da|obwohl|sobald|solange|trotz|bei|nach",

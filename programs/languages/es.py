@@ -26,6 +26,7 @@ SPANISH = Language(
     definite_start=re.compile("(?:El|La|Los|Las) [a-zß-ÿ]"),
     address=whole_words("me", "yo", "nosotros", as_written=True),
     second_question=re.compile(r"\by (?:qué|quién|cuándo|dónde|cómo|cuánto|cuál(?:es)?)\b"),
+    alternative=whole_words("[ou]"),
     compares_times="cuál fue antes",
     compares_amounts="cuál es mayor",
     condition_clause="si|cuando|mientras|después de|antes de|porque|aunque|durante|tras",

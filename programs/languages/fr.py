@@ -28,6 +28,7 @@ FRENCH = Language(
     definite_start=re.compile("(?:Le|La|Les) [a-zß-ÿ]"),
     address=whole_words("je", "me", "nous", as_written=True),
     second_question=re.compile(r"\bet (?:que|qui|quand|où|pourquoi|comment|combien|quel(?:le)?s?)\b"),
+    alternative=whole_words("ou"),
     compares_times="lequel était plus tôt",
     compares_amounts="lequel est plus grand",
     condition_clause="si|quand|lorsque|après|avant|parce que|pendant|bien que|dès que",

@@ -87,6 +87,7 @@ class Words:
         broad_question: questions that do not say what they are about.
         broken_question: questions whose verb is not well formed.
         second_question: how a question goes on to another one.
+        alternative: what stands between two answers that a question offers: "or".
         boilerplate: page furniture, and headings above what is no running text.
         citation: signs and words of references.
         past, modal: verbs in the past; modal verbs.
@@ -112,6 +113,7 @@ class Words:
     broad_question: Pattern = NEVER
     broken_question: Pattern = NEVER
     second_question: Pattern = NEVER
+    alternative: Pattern = NEVER
     boilerplate: Pattern = ANY_PAGE_FURNITURE
     citation: Pattern = ANY_REFERENCES
     past: Pattern = NEVER
@@ -147,6 +149,10 @@ class Words:
     def question_word(self, question: str) -> int | None:
         """Return the position, in words, of the first question word, or None."""
         return next((place for place, token in enumerate(tokens(question)) if token in self.question_words), None)
+
+    def offers_alternatives(self, question: str) -> bool:
+        """Say whether a question names the answers to choose from."""
+        return self.alternative.search(question) is not None
 
     def starts_dependent(self, text: str) -> bool:
         """Say whether a text opens with a pronoun or connective that points at what came before."""

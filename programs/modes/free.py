@@ -6,6 +6,7 @@ from typing import Any
 import dspy
 
 from programs.evolutions.base import EVOLVED, Evolution, EvolvedQuestion
+from programs.languages.base import Language
 from programs.modes.base import AskOptions, Mode
 from programs.quotes import find_quotes
 from programs.stages.answer_by_reading import AnswerByReading
@@ -78,7 +79,7 @@ class AskFreely(dspy.Module):
 
     def _written(self, trail: Trail, foci: tuple[Focus, ...]) -> Iterator[tuple[int, Focus]]:
         """Yield what was written and holds together; what does not costs one candidate."""
-        context = trail.contexts[0]
+        context, language = trail.contexts[0], self.tools.languages[trail.language]
         written = self.tools.write(
             "ask",
             self.ask,
@@ -94,7 +95,7 @@ class AskFreely(dspy.Module):
             trail.refuse("ask", "no question can be read from what was written")
         for number, each in enumerate(written[: len(foci)]):
             kind = each.kind.casefold() if each.kind.casefold() in KINDS else foci[number].kind
-            focus, reason = checked(context.passage, each.question, each.answer, each.evidence, kind)
+            focus, reason = checked(language, context.passage, each.question, each.answer, each.evidence, kind)
             trail.say("ask", number, _told(focus), good=reason is None, reason=reason)
             if reason is not None:
                 trail.refuse("ask", reason, question=focus.wording or None)
@@ -129,7 +130,14 @@ class EvolveFreely(dspy.Module):
             answers=self.length,
         )
         said = written.new_question
-        focus, reason = checked(context.passage, said, written.new_answer, written.evidence, seed.focus.kind)
+        focus, reason = checked(
+            self.tools.languages[trail.language],
+            context.passage,
+            said,
+            written.new_answer,
+            written.evidence,
+            seed.focus.kind,
+        )
         if is_none(said):
             reason = "the passage does not allow it"
         trail.say(name, EVOLVED, _told(focus), good=reason is None, reason=reason)
@@ -144,8 +152,13 @@ def change_of(evolution: Evolution) -> str:
     return f"{evolution.change} At most {evolution.most_words} words."
 
 
-def checked(passage: str, question: str, answer: str, evidence: str, kind: str) -> tuple[Focus, str | None]:
-    """Return what a model wrote about a passage, and what is wrong with it as far as words tell."""
+def checked(
+    language: Language, passage: str, question: str, answer: str, evidence: str, kind: str
+) -> tuple[Focus, str | None]:
+    """Return what a model wrote about a passage, and what is wrong with it as far as words tell.
+
+    An answer may stand in a question that offers several to choose from ("Which is older, the weir or the mill?").
+    """
     question, answer = tidy_question(question), " ".join(answer.split())
     words = find_quotes(passage, evidence)
     focus = Focus(sentence=" ".join(words or ()), answer=answer, kind=kind, wording=question)
@@ -153,7 +166,8 @@ def checked(passage: str, question: str, answer: str, evidence: str, kind: str) 
         return focus, "no question with an answer was written"
     if words is None:
         return focus, f"its evidence is not in the passage: {evidence!r:.80}"
-    if len(tokens(answer)) > _YES_NO and has_words(question, answer):
+    offered = language.offers_alternatives(question)
+    if len(tokens(answer)) > _YES_NO and has_words(question, answer) and not offered:
         return focus, f"it gives its answer away: {answer!r}"
     return focus, None
 

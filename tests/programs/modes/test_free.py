@@ -99,6 +99,12 @@ def test_what_does_not_hold_together_costs_one_candidate(demos: Demos, text: str
     assert [draft.question for draft in outcome.drafts] == [CARS]
 
 
+def test_an_answer_may_stand_in_a_question_that_offers_several(demos: Demos) -> None:
+    question = "Did the Henn Lady strike the Grey Widow rock or the pier?"
+    outcome, _, _ = run({"ask": written(question, "the Grey Widow rock"), "answer": "the Grey Widow rock"}, demos=demos)
+    assert [draft.question for draft in outcome.drafts] == [question]
+
+
 def test_a_second_question_is_judged_only_where_the_first_becomes_no_sample(demos: Demos) -> None:
     _, _, critic = run({"ask": f"{DATED}\n\n{CAUSED}"}, demos=demos)
     assert WHY not in [inputs.get("question") for inputs in critic.asked]

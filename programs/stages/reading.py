@@ -34,8 +34,14 @@ class ReadAnswers(dspy.Module):
         return found if self.tools.languages[trail.language].is_stated(found) else None
 
     def agrees(self, trail: Trail, number: int, question: str, meant: str, found: str) -> bool:
-        """Say whether two answers say the same; the critic is asked only where their words do not settle it."""
-        if answers_agree(found, meant, self.tools.languages[trail.language]):
+        """Say whether two answers say the same; the critic is asked only where their words do not settle it.
+
+        For a critic that reads only the same words do: most of two answers may be the same, and one word a lie.
+        """
+        reads = getattr(self.tools.critics["agree"], "reads", False)
+        if tokens(found) == tokens(meant):
+            return True
+        if not reads and answers_agree(found, meant, self.tools.languages[trail.language]):
             return True
         decision = self.tools.decide("agree", self.agree, question=question, first=meant, second=found)
         told = {"meant": meant, "found": found, "agreement": round(agreement(found, meant), 3)}

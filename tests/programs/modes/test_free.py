@@ -55,9 +55,11 @@ def run(
     bad: Bad = nothing_is_bad,
     recipe: str = "evolved",
     contexts: tuple[Context, ...] = (),
+    reads: bool = False,
     **options: Any,
 ) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
     critic = ScriptedCritic(bad)
+    vars(critic)["reads"] = reads
     tools = tools_of(demos=demos, critics=dict.fromkeys(STEPS, critic), mode="free")
     row = RECIPES[recipe]
     engine = ScriptedEngine({"open_answer": "It was avoiding a small fishing boat.", **script})
@@ -129,6 +131,22 @@ def test_an_answer_stands_if_a_reader_comes_to_the_same(demos: Demos) -> None:
     differs = lambda name, inputs: name == "agree"  # noqa: E731
     outcome, _, _ = run({"ask": DATED, "answer": "in 2004"}, demos=demos, bad=differs)
     assert reasons(outcome)[0] == ("answer", "another answer than expected")
+
+
+@pytest.mark.parametrize(
+    ("reads", "found", "asked"),
+    [
+        (False, "on 22 February 2009, at night", False),
+        (True, "on 22 February 2009, at night", True),
+        (True, "22 February, 2009", False),
+    ],
+)
+def test_a_critic_that_reads_compares_all_answers_that_are_not_the_same_words(
+    demos: Demos, *, reads: bool, found: str, asked: bool
+) -> None:
+    outcome, _, critic = run({"ask": DATED, "answer": found}, demos=demos, reads=reads)
+    assert ("second" in critic.asked[-2]) is asked
+    assert outcome.drafts[0].answer == "22 February 2009"
 
 
 def test_every_sentence_of_an_open_answer_must_be_supported(demos: Demos) -> None:

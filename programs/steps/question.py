@@ -9,6 +9,9 @@ from programs.text import has_words, plain
 from programs.types import Focus
 from signatures import AskQuestion
 
+# A question mark inside a question, as of a title: another one follows, and what follows it goes on in lower case.
+_INNER = r"\?[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ][^?]*(?=\?)"
+_FIRST = re.compile(rf"[^?]*(?:{_INNER})*\??")
 # Of every step that writes one question.
 LIMITS = {"max_tokens": 56, "stop": ["\n"], "temperature": 0.0}
 
@@ -19,8 +22,8 @@ def tidy_question(text: str) -> str:
     """Return the first question of a completion without labels, markup or doubled spaces."""
     text = plain(" ".join(text.split()))
     text = re.sub(r"^(?:question|frage|q)\s*\d*\s*[:.]\s*", "", text, flags=re.IGNORECASE)
-    head, mark, _ = text.partition("?")
-    return (head.rstrip() + mark).strip()
+    found = _FIRST.match(text)
+    return re.sub(r"\s+\?$", "?", found[0] if found else "").strip()
 
 
 def is_none(text: str) -> bool:

@@ -13,6 +13,13 @@ from programs.steps.question import tidy_question
         ("  What  does `tide_queue` limit ? ", "What does tide_queue limit?"),
         ("What does the option `max_open_files` limit?", "What does the option max_open_files limit?"),
         ("***", ""),
+        ("When did it sink? And why?", "When did it sink?"),
+        ("When did it sink? in 1893", "When did it sink?"),
+        (
+            "How do the films Eve and Christmas...Again?! differ?",
+            "How do the films Eve and Christmas...Again?! differ?",
+        ),
+        ("Who wrote Whose Boat Is This? in 1988?", "Who wrote Whose Boat Is This? in 1988?"),
     ],
 )
 def test_questions(written: str, tidy: str) -> None:

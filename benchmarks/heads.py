@@ -23,7 +23,8 @@ from groundset.retrieval.embedder import load_embedder
 from groundset.tracking.compiles import CompileStore
 from optimizers.fit_critic import rows_of
 from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities
-from optimizers.labels import ChunkLabel, Label, read_labels, splits_of
+from optimizers.gold import read_decided
+from optimizers.labels import ChunkLabel, Label, splits_of
 from optimizers.measures import area_under_roc, bootstrap, paired_gain
 from optimizers.steps import FITTED
 from programs.critics import Encoder
@@ -78,7 +79,7 @@ def main() -> None:
     print("| step | variant | AUC on dev | gain over the shipped head |\n|---|---|---|---|", flush=True)
     for step in arguments.steps.split(","):
         kind = FITTED[step].labels
-        found: dict[Any, list[Any]] = splits_of(read_labels(kind, label_files((), kind)))
+        found: dict[Any, list[Any]] = splits_of(read_decided(kind, label_files((), kind)))
         train, dev = (Split(found[name], rows_of(step, found[name], encoder, _LANGUAGES)) for name in ("train", "dev"))
         task = Task(step, train, dev, encoder)
         shipped = list(VARIANTS["shipped"](task))

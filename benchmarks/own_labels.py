@@ -22,6 +22,7 @@ from groundset.compiling.labels import label_files
 from groundset.retrieval.embedder import load_embedder
 from optimizers.fit_critic import rows_of
 from optimizers.fit_head import fit_head, probabilities
+from optimizers.gold import read_decided
 from optimizers.labels import ChunkLabel, read_labels
 from optimizers.measures import area_under_roc, bootstrap, paired_gain
 from optimizers.steps import FITTED
@@ -55,7 +56,7 @@ class Bench:
 
     def __init__(self, step: str, accepts: str | None = None) -> None:
         kind: Any = FITTED[step].labels
-        labels = read_labels(kind, label_files((), kind))
+        labels = read_decided(kind, label_files((), kind))
         self._step = step
         self._rows = rows_of(step, labels, load_embedder(_EMBEDDER), Languages(LANGUAGES))
         self._shipped = np.array([label.good for label in labels])

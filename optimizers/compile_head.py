@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optimizers.fit_critic import FittedCritic, fit_critic, thresholds_of
-from optimizers.labels import Split, hashes_of, read_kind, splits_of
+from optimizers.gold import read_decided
+from optimizers.labels import Split, hashes_of, splits_of
 from optimizers.measures import recorded
 from optimizers.steps import FITTED
 from optimizers.strategies.fit_head import STRATEGY
@@ -44,7 +45,7 @@ def compile_head(
         PromiseError: the labels do not support the precision.
     """
     hashes = hashes_of(files)
-    splits: dict[Split, list[Any]] = splits_of(read_kind(FITTED[step].labels, files))
+    splits: dict[Split, list[Any]] = splits_of(read_decided(FITTED[step].labels, files))
     fitted = fit_critic(
         step, splits, encoder, languages, target_precision=target_precision, seed=seed, on_progress=on_progress
     )

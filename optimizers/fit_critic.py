@@ -10,7 +10,7 @@ import dspy
 import numpy as np
 
 from optimizers.fit_head import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
-from optimizers.labels import SPLITS, Label, QuestionLabel, Split, refuse_test_rows
+from optimizers.labels import SPLITS, Label, Labelled, QuestionLabel, Split, refuse_test_rows
 from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, share
 from optimizers.steps import FITTED
 from optimizers.thresholds import lowest_threshold, point_of, precision_curve
@@ -175,8 +175,8 @@ def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str
     return state
 
 
-def rows_of(step: str, labels: Sequence[Label], encoder: Encoder, languages: Languages) -> Rows:
-    """Return labels of chunks or questions as rows that a head is fitted to."""
+def rows_of(step: str, labels: Sequence[Labelled], encoder: Encoder, languages: Languages) -> Rows:
+    """Return labels as rows that a head is fitted to."""
     evidence, inputs = HEAD_EVIDENCE[step], [beginnings(label.inputs) for label in labels]
     texts = [row[evidence.subject] for row in inputs]
     documents = [label.document for label in labels]

@@ -7,29 +7,47 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 
 from optimizers.gold_rows import (
+    AgreeGold,
     AnswerGold,
     AskGold,
     CompressGold,
     ConditionalGold,
+    DescribeGold,
     GoldRow,
     KeyphrasesGold,
     MultiGold,
     QuestionGold,
     ReasoningGold,
     RewriteGold,
+    SameGold,
     SoundGold,
     SplitGold,
 )
-from optimizers.labels import Label, parse_label
+from optimizers.labels import AnsweredLabel, ChunkLabel, Label, Labelled, QuestionLabel, parse_label, read_labels
 from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
 
 _ROWS: tuple[type[GoldRow], ...] = (
     QuestionGold, AnswerGold, RewriteGold, ConditionalGold, ReasoningGold, CompressGold, KeyphrasesGold, SplitGold,
-    MultiGold, SoundGold, AskGold,
+    MultiGold, SoundGold, AskGold, SameGold, AgreeGold, DescribeGold,
 )  # fmt: skip
 
 GOLD: Mapping[str, type[GoldRow]] = {get_args(row.model_fields["step"].annotation)[0]: row for row in _ROWS}
 _Gold = TypeVar("_Gold", bound=GoldRow)
+Decided = type[ChunkLabel] | type[QuestionLabel] | type[AnsweredLabel] | type[SameGold]
+
+
+def read_decided(kind: Decided, files: Sequence[Path]) -> Sequence[Labelled]:
+    """Return the rows of files that the critic of one step can be fitted to.
+
+    Raises:
+        LabelError: a file cannot be read or breaks a rule.
+    """
+    if kind is ChunkLabel:
+        return read_labels(ChunkLabel, files)
+    if kind is SameGold:
+        return read_gold(SameGold, files)
+    questions = read_labels(QuestionLabel, files)
+    return questions if kind is QuestionLabel else [*filter(None, map(AnsweredLabel.of, questions))]
 
 
 def read_gold(kind: type[_Gold], files: Sequence[Path]) -> list[_Gold]:

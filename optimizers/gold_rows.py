@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from optimizers.labels import Split
+from programs.text import has_words
 
 Kind = Literal[
     "why", "how", "what_if", "comparison", "purpose", "condition", "amount",
@@ -117,6 +118,70 @@ class SoundGold(_OfOneChunk):
     def _faults(self) -> Iterator[str]:
         if self.sound != (not self.kind):
             yield "what is sound has no kind of fault, and what is not has one"
+
+
+class _ComparedGold(_OfOneChunk):
+    """Two texts, read: whether they say the same; ``kind`` says how they differ."""
+
+    first: Text
+    second: Text
+    alike: bool
+
+    @property
+    def good(self) -> bool:
+        """Say whether the decision about them is yes."""
+        return self.alike
+
+    @property
+    def reason(self) -> str:
+        """Return how they differ, "ok" if they do not."""
+        return self.kind or "ok"
+
+    def _faults(self) -> Iterator[str]:
+        if self.alike != (not self.kind):
+            yield "what is alike has no kind of difference, and what is not has one"
+        yield from _unchanged(self.first, self.second)
+
+
+class SameGold(_ComparedGold):
+    """A seed question and what an evolution made of it: whether both ask the same in the same depth."""
+
+    step: Literal["same"]
+    kind: Literal["", "changed"]
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Return what a critic is asked about."""
+        return {"first": self.first, "second": self.second}
+
+
+class AgreeGold(_ComparedGold):
+    """The answer that was meant and one that a reader gave: whether they agree."""
+
+    step: Literal["agree"]
+    question: Question
+    kind: Literal["", "fact", "missing", "other"]
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Return what a critic is asked about."""
+        return {"question": self.question, "first": self.first, "second": self.second}
+
+
+class DescribeGold(_OfOneChunk):
+    """A name of a fact, and a phrase that can stand in its place, made of what the fact says of it."""
+
+    step: Literal["describe"]
+    topic: str
+    fact: Text
+    name: Text
+    phrase: Text
+
+    def _faults(self) -> Iterator[str]:
+        if self.name not in self.fact:
+            yield "the name does not stand in the fact"
+        if has_words(self.phrase, self.name):
+            yield f"the phrase holds the name: {self.phrase}"
 
 
 class AnswerGold(_OfOneChunk):

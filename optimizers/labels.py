@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -138,8 +138,43 @@ class AnsweredLabel(_Label):
 
 Label = ChunkLabel | QuestionLabel
 _OneLabel = TypeVar("_OneLabel", ChunkLabel, QuestionLabel)
-_AnyLabel = TypeVar("_AnyLabel", bound=_Label)
-Kind = type[ChunkLabel] | type[QuestionLabel] | type[AnsweredLabel]
+
+
+class Labelled(Protocol):
+    """A row that a critic can be fitted to: a label, or a gold row that says what is decided about it."""
+
+    @property
+    def id(self) -> str:
+        """Return what no other row of its kind has."""
+        ...
+
+    @property
+    def document(self) -> str:
+        """Return the document that it comes from."""
+        ...
+
+    @property
+    def split(self) -> Split:
+        """Return the split of the document."""
+        ...
+
+    @property
+    def good(self) -> bool:
+        """Say whether the decision about it is yes."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Return why it is no, "ok" where it is yes."""
+        ...
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Return what a critic is asked about."""
+        ...
+
+
+_AnyLabelled = TypeVar("_AnyLabelled", bound=Labelled)
 
 
 def split_of(document: str) -> Split:
@@ -163,18 +198,6 @@ def read_labels(kind: type[_OneLabel], files: Sequence[Path]) -> list[_OneLabel]
     return list(first.values())
 
 
-def read_kind(kind: Kind, files: Sequence[Path]) -> list[ChunkLabel] | list[QuestionLabel] | list[AnsweredLabel]:
-    """Return the same of any kind; answers are those of the labels of questions.
-
-    Raises:
-        LabelError: a file cannot be read or breaks a rule.
-    """
-    if kind is ChunkLabel:
-        return read_labels(ChunkLabel, files)
-    questions = read_labels(QuestionLabel, files)
-    return questions if kind is QuestionLabel else [*filter(None, map(AnsweredLabel.of, questions))]
-
-
 def read_all(files: Sequence[Path]) -> list[Label]:
     """Return the labels of all files and annotation passes, in their order. Gold rows are passed over.
 
@@ -196,15 +219,15 @@ def hashes_of(files: Sequence[Path]) -> list[dict[str, str]]:
     return hashes
 
 
-def splits_of(labels: Iterable[_AnyLabel]) -> dict[Split, list[_AnyLabel]]:
+def splits_of(labels: Iterable[_AnyLabelled]) -> dict[Split, list[_AnyLabelled]]:
     """Return the labels of each split."""
-    found: dict[Split, list[_AnyLabel]] = {"train": [], "dev": [], "test": []}
+    found: dict[Split, list[_AnyLabelled]] = {"train": [], "dev": [], "test": []}
     for label in labels:
         found[label.split].append(label)
     return found
 
 
-def refuse_test_rows(labels: Iterable[_Label]) -> None:
+def refuse_test_rows(labels: Iterable[Labelled]) -> None:
     """Raise if labels that are about to be trained on hold a row of the test split.
 
     Raises:

@@ -70,7 +70,7 @@ def compile_steps(
             min=0.0,
             max=1.0,
             help="For fit-head and fit-ensemble: the share of accepted rows that must be good, with 95 % confidence.",
-            show_default="chunk 0.8, judge 0.8, grounding 0.85, fit-ensemble 0.5",
+            show_default="chunk 0.8, judge 0.8, same 0.85, grounding 0.85, fit-ensemble 0.5",
         ),
     ] = None,
     embedder: Annotated[str, typer.Option(metavar="MODEL", help="The embedding model.")] = DEFAULT_EMBEDDER,

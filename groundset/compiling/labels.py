@@ -5,26 +5,29 @@ from pathlib import Path
 
 from groundset.data_files import data_path
 from groundset.files import write_rows
-from optimizers.gold import GOLD
-from optimizers.labels import AnsweredLabel, ChunkLabel, Kind, QuestionLabel
+from optimizers.gold import GOLD, Decided
+from optimizers.gold_rows import SameGold
+from optimizers.labels import AnsweredLabel, ChunkLabel, QuestionLabel
 from optimizers.public_sets import PUBLIC_SETS
 from programs.errors import InputError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 
 # A head of questions learns nothing from those of a strong writer: what is wrong with them is not on their surface.
-_SHIPPED: dict[Kind, tuple[str, ...]] = {
-    ChunkLabel: ("chunks.jsonl",),
-    QuestionLabel: ("questions.jsonl",),
-    AnsweredLabel: ("questions.jsonl", "strong.jsonl"),
+_SHIPPED: dict[Decided, tuple[str, ...]] = {
+    ChunkLabel: ("labels/chunks.jsonl",),
+    QuestionLabel: ("labels/questions.jsonl",),
+    AnsweredLabel: ("labels/questions.jsonl", "labels/strong.jsonl"),
+    SameGold: ("gold/same.jsonl",),
 }
 
 
-def label_files(own: Sequence[Path], kind: Kind | None = None) -> list[Path]:
+def label_files(own: Sequence[Path], kind: Decided | None = None) -> list[Path]:
     """Return the shipped label files of a kind, or of chunks and questions, and the user's own."""
-    shipped = _SHIPPED[kind] if kind else (*_SHIPPED[ChunkLabel], *_SHIPPED[QuestionLabel])
-    own = [file for file in own if file.name not in shipped]  # a shipped file that is named too is read once
-    return [*(data_path("labels", name) for name in shipped), *own]
+    names = _SHIPPED[kind] if kind else (*_SHIPPED[ChunkLabel], *_SHIPPED[QuestionLabel])
+    shipped = [data_path(*name.split("/")) for name in names]
+    read = {file.name for file in shipped}  # a shipped file that is named too is read once
+    return [*shipped, *(file for file in own if file.name not in read)]
 
 
 def gold_files() -> list[Path]:

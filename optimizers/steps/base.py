@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, TypeVar
 import dspy
 
 from optimizers.fit_head import FitOptions
+from optimizers.gold import Decided
 from optimizers.gold_rows import GoldRow
-from optimizers.labels import ChunkLabel, Kind, Label, QuestionLabel, Split
+from optimizers.labels import ChunkLabel, Label, QuestionLabel, Split
 from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
 from programs.languages.table import Languages
@@ -87,7 +88,7 @@ class Fitting:
     """What fitting the head of a step that decides needs.
 
     Attributes:
-        labels: the kind of labels that it is fitted to.
+        labels: the kind of labels or gold rows that it is fitted to.
         faults: for each output but the overall one, the reasons that make it false; a row with another bad reason says
             nothing about it.
         options: how it is fitted.
@@ -96,7 +97,7 @@ class Fitting:
             labels support with a useful share of the good rows left.
     """
 
-    labels: Kind
+    labels: Decided
     faults: Mapping[str, tuple[str, ...]]
     options: FitOptions
     target_precision: float

@@ -92,7 +92,7 @@ def of_gold(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gold, str]]:
 def example_row(
     row: ChunkLabel | QuestionLabel | AnsweredLabel | GoldRow,
     passage: str,
-    asked: dict[str, str],
+    asked: dict[str, Any],
     *,
     number: int = 0,
     **more: Any,

@@ -99,8 +99,8 @@ class Strategy:
         needs: ``labels`` alone, a language model, labelled demos, a second and larger model.
         suits: for which models and steps it pays.
         run: drives the optimizer; what it tries stays in the ledger. None where a program of its own does it.
-        steps: which steps it compiles: ``all``, those that write, those that decide, those with gold rows to be taught
-            with, or ``judge``.
+        steps: which steps it compiles: ``all``, those that write, those that decide, those whose heads can be fitted,
+            those with gold rows to be taught with, or ``judge``.
         nearest: how many demos a call chooses from the state's own, 0 for all of them.
     """
 
@@ -108,7 +108,7 @@ class Strategy:
     needs: tuple[Need, ...]
     suits: str
     run: Callable[[Task], None] | None
-    steps: Literal["all", "writing", "deciding", "taught", "judge"] = "all"
+    steps: Literal["all", "writing", "deciding", "fitted", "taught", "judge"] = "all"
     nearest: int = 0
 
     def steps_of(self, with_demos: Sequence[str]) -> list[str]:
@@ -127,9 +127,9 @@ class Strategy:
         """
         compiling = COMPILABLE[step]
         if not self._takes(compiling):
-            if self.steps == "taught":
-                taught = ", ".join(self.steps_of(()))
-                raise StrategyError(f"--optimizer {self.name} compiles {taught}; {step} is not taught.")
+            if self.steps in ("fitted", "taught"):
+                known = ", ".join(self.steps_of(()))
+                raise StrategyError(f"--optimizer {self.name} compiles {known}; {step} is not {self.steps}.")
             if compiling.step.taught:
                 raise StrategyError(f"--optimizer {self.name}: {step} is compiled by --optimizer finetune only.")
             kind = "decides" if compiling.step.decides else "writes"
@@ -144,6 +144,8 @@ class Strategy:
     def _takes(self, compiling: Compiling) -> bool:
         if self.steps == "taught":
             return compiling.teaching is not None
+        if self.steps == "fitted":
+            return compiling.fitting is not None
         if compiling.step.taught:
             return False
         return self.steps in ("all", "deciding" if compiling.step.decides else "writing", compiling.step.name)

@@ -2,4 +2,4 @@
 
 from optimizers.strategies.base import Strategy
 
-STRATEGY = Strategy("fit-head", ("labels",), "chunk and judge, without any language model", None, "deciding")
+STRATEGY = Strategy("fit-head", ("labels",), "steps that decide, without any language model", None, "fitted")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from programs.critics.base import Encoder, Inputs
-from programs.evidence import answer_features, chunk_features, question_features
+from programs.evidence import answer_features, chunk_features, pair_features, question_features
 from programs.languages.table import Languages
 
 # These look at the title, which a chunk judged alone does not have.
@@ -90,6 +90,21 @@ def _answer_features(rows: Sequence[Inputs], encoder: Encoder, languages: Langua
     ]
 
 
+def _of_pair(inputs: Inputs, languages: Languages) -> list[str]:
+    del languages
+    return [inputs["first"], inputs["second"]]
+
+
+def _pair_features(rows: Sequence[Inputs], encoder: Encoder, languages: Languages) -> list[dict[str, float]]:
+    pairs = [(inputs["first"], inputs["second"]) for inputs in rows]
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
+    return [
+        pair_features(first, second, float(vectors[first] @ vectors[second]), languages.of(f"{first} {second}"))
+        for first, second in pairs
+    ]
+
+
 class _NoVectors:
     """Embeds nothing, for whoever wants the names of features only."""
 
@@ -105,7 +120,8 @@ def feature_names(step: str) -> frozenset[str]:
     evidence, text = HEAD_EVIDENCE.get(step), "Ebbing lies on a river."
     if evidence is None:
         return frozenset()
-    (features,) = evidence.features([{"passage": text, "question": text, "answer": text}], _NoVectors(), Languages({}))
+    inputs = dict.fromkeys(("passage", "question", "answer", "first", "second"), text)
+    (features,) = evidence.features([inputs], _NoVectors(), Languages({}))
     return frozenset(features)
 
 
@@ -113,4 +129,5 @@ HEAD_EVIDENCE: Mapping[str, HeadEvidence] = {
     "chunk": HeadEvidence("passage", _of_chunk, _chunk_features),
     "judge": HeadEvidence("question", _of_question, _question_features),
     "grounding": HeadEvidence("answer", _of_answer, _answer_features),
+    "same": HeadEvidence("second", _of_pair, _pair_features),
 }

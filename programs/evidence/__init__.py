@@ -12,6 +12,7 @@ from programs.evidence.answer import (
 )
 from programs.evidence.chunk import chunk_features, sentence_features
 from programs.evidence.kind import KINDS, kind_of
+from programs.evidence.pair import pair_features
 from programs.evidence.question import lost_words, question_features
 from programs.evidence.shape import grams, shape, words_of
 
@@ -26,6 +27,7 @@ __all__ = [
     "kind_agrees",
     "kind_of",
     "lost_words",
+    "pair_features",
     "question_features",
     "sentence_features",
     "shape",

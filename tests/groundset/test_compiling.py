@@ -127,22 +127,24 @@ def test_what_a_folder_lacks_is_taken_from_what_ships(tmp_path: Path) -> None:
         "chunk": "own",
         "judge": "fit-head",
         "grounding": "fit-head",
+        "same": "fit-head",
     }
-    assert found.fitted == "chunk, grounding, judge"
+    assert found.fitted == "chunk, grounding, judge, same"
 
 
 @pytest.mark.parametrize(
     ("step", "labels"),
     [
-        ("chunk", ["chunks.jsonl"]),
-        ("judge", ["questions.jsonl"]),
-        ("grounding", ["questions.jsonl", "strong.jsonl"]),
+        ("chunk", ["labels/chunks.jsonl"]),
+        ("judge", ["labels/questions.jsonl"]),
+        ("grounding", ["labels/questions.jsonl", "labels/strong.jsonl"]),
+        ("same", ["gold/same.jsonl"]),
     ],
 )
 def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: list[str]) -> None:
     record = json.loads(data_path("compiled", "head", f"{step}.json").read_text(encoding="utf-8"))["record"]
-    digests = {name: hashlib.sha256(data_path("labels", name).read_bytes()).hexdigest() for name in labels}
-    told = [{"file": name, "sha256": digest} for name, digest in digests.items()]
+    files = [data_path(*name.split("/")) for name in labels]
+    told = [{"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()} for file in files]
     assert record["labels"] == told, "make compile renews data/compiled"
 
 

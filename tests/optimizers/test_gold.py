@@ -99,6 +99,27 @@ ROWS: dict[str, dict[str, Any]] = {
         "question": "Which is older, the tide mill or the wind mill of Orsle?",
         "kind": "comparison",
     },
+    "same": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "first": ASKED,
+        "second": "For which reason was the tide mill of Orsle not running in 1712?",
+        "alike": True,
+        "kind": "",
+    },
+    "agree": {
+        **{key: value for key, value in PLACE.items() if key != "topic"},
+        "question": ASKED,
+        "first": "the sluice had rotted",
+        "second": "the wheel had rotted",
+        "alike": False,
+        "kind": "fact",
+    },
+    "describe": {
+        **PLACE,
+        "fact": FACT,
+        "name": "tide mill of Orsle",
+        "phrase": "the mill that stood still because its sluice had rotted",
+    },
 }
 
 
@@ -151,6 +172,11 @@ def test_every_step_of_the_table_has_a_sound_row_here(tmp_path: Path) -> None:
         ("split", {"questions": [ROWS["split"]["question"], ASKED]}, "nothing was changed"),
         ("multi_context", {"chunks": ["tide-mill-00"]}, "facts, gives and chunks are one of each"),
         ("multi_context", {"compare": ""}, "a comparison says how it compares"),
+        ("same", {"alike": False}, "what is alike has no kind of difference"),
+        ("same", {"second": ASKED}, "nothing was changed"),
+        ("agree", {"alike": True}, "what is alike has no kind of difference"),
+        ("describe", {"name": "water mill"}, "the name does not stand in the fact"),
+        ("describe", {"phrase": "the tide mill of Orsle itself"}, "the phrase holds the name"),
         ("multi_context", {"kind": "bridge", "compare": ""}, "the question holds its answer: the tide mill"),
     ],
 )
@@ -186,8 +212,9 @@ def test_rows_of_one_step_are_read_past_labels_and_other_steps(tmp_path: Path) -
 
 
 def test_the_rows_of_a_step_hold_what_its_signature_asks() -> None:
-    # Gold holds whole evolved questions where the step names a kind of thing, and single ones where it writes several.
-    others = {"reasoning", "ask"}
+    # Gold holds whole evolved questions where the step names a kind of thing, single ones where it writes several, and
+    # one name for every decision about two texts.
+    others = {"reasoning", "ask", "same", "agree"}
     for step in GOLD.keys() - others:
         fields = {name for name, field in STEPS[step].signature.fields.items() if field.is_required()}
         assert fields <= GOLD[step].model_fields.keys(), step

@@ -169,7 +169,8 @@ def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatc
     [
         (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of labeled"),
         (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm."),
-        (("answer",), "--optimizer fit-head compiles deciding steps only; answer writes."),
+        (("answer",), "--optimizer fit-head compiles chunk, judge, same, grounding; answer is not fitted."),
+        (("agree",), "agree is not fitted."),
         (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--optimizer mipro needs a second model"),
         (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),
         (("judge", "--optimizer", "fit-ensemble"), "--optimizer fit-ensemble compiles for a language model"),

@@ -286,3 +286,63 @@ def test_a_split_is_worth_what_its_parts_share_with_the_gold_ones(
     assert scored.value == pytest.approx(value, abs=0.01)
     assert feedback in scored.feedback
     assert bool(scored.feedback) == bool(feedback)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "value", "told"),
+    [
+        ("the engineer under whom the Lowen harbour bridge was built", 1.0, ""),
+        ("the engineer of the Lowen harbour bridge", 0.9, ""),
+        ("the famous Norwegian painter", 0.1, "does not speak of famous, norwegian, painter"),
+        ("the engineer Kolb", 0.0, "a word of the name: kolb"),
+        ("", 0.0, "wrote nothing"),
+        ("It is a bridge. She built it.", 0.0, "no phrase"),
+    ],
+)
+def test_a_phrase_says_of_a_name_what_its_fact_says(phrase: str, value: float, told: str) -> None:
+    fact = "The Lowen harbour bridge was built under the engineer Maria Kolb."
+    gold = "the engineer under whom the Lowen harbour bridge was built"
+    row = example(fact=fact, name="Maria Kolb", phrase=gold)
+    scored = COMPILABLE["describe"].metric(row, SimpleNamespace(phrase=phrase), judges())
+    assert scored.value == pytest.approx(value, abs=0.1)
+    assert told in scored.feedback
+
+
+@pytest.mark.parametrize(
+    ("advice", "value", "told"),
+    [
+        ("Name the caterpillars of the sable moth instead of saying they.", 1.0, ""),
+        ("Say which caterpillars of the sable moth.", 0.8, ""),
+        ("Be clearer about it.", 0.0, "what to name: caterpillars, sable, moth"),
+        ("What do the caterpillars of the sable moth feed on?", 0.0, "no short sentence"),
+        ("", 0.0, "wrote nothing"),
+    ],
+)
+def test_advice_names_what_the_question_lacks(advice: str, value: float, told: str) -> None:
+    row = example(
+        question="What do they feed on?",
+        better_question="What do the caterpillars of the sable moth feed on?",
+        feedback="Name the caterpillars of the sable moth instead of saying they.",
+    )
+    scored = COMPILABLE["feedback"].metric(row, SimpleNamespace(feedback=advice), judges())
+    assert scored.value == pytest.approx(value, abs=0.1)
+    assert told in scored.feedback
+
+
+@pytest.mark.parametrize(
+    ("question", "probability", "value", "told"),
+    [
+        ("Which was finished earlier, the Grey Mill or the water tower of Ebbing?", 0.8, 0.9, ""),
+        ("Which was finished earlier, the Grey Mill or the water tower of Ebbing?", 0.2, 0.05, "not clear"),
+        ("When was the Grey Mill built?", 0.8, 0.2, "names nothing of fact 2"),
+        ("The Grey Mill", 0.8, 0.0, "is no question"),
+    ],
+)
+def test_a_comparison_names_what_it_compares(question: str, probability: float, value: float, told: str) -> None:
+    facts = ["The Grey Mill was opened in 1822.", "The water tower of Ebbing was finished in 1907."]
+    row = example(facts=facts, answer="the Grey Mill")
+    row.topic = "Grey Mill | Water tower of Ebbing"
+    output = SimpleNamespace(question=question)
+    scored = COMPILABLE["multi_context"].metric(row, output, judges(probability, weakest="clear"))
+    assert scored.value == pytest.approx(value)
+    assert told in scored.feedback

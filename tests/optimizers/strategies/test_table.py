@@ -8,7 +8,7 @@ from optimizers import strategies
 from optimizers.steps import COMPILABLE
 from optimizers.strategies import STRATEGIES
 
-DECIDING = ["chunk", "judge", "grounding"]
+FITTED = ["chunk", "judge", "same", "grounding"]
 
 
 def test_each_strategy_is_one_module_of_its_name() -> None:
@@ -37,7 +37,8 @@ def test_a_strategy_takes_the_steps_that_it_suits() -> None:
     assert STRATEGIES["gepa"].steps_of([]) == [name for name in COMPILABLE if name != "sound"]
     assert STRATEGIES["labeled"].steps_of(["question", "answer"]) == ["question", "answer"]
     assert STRATEGIES["knn"].steps_of(["question", "judge"]) == ["question"]
-    assert STRATEGIES["reanchor"].steps_of([]) == STRATEGIES["fit-head"].steps_of([]) == DECIDING
+    assert STRATEGIES["fit-head"].steps_of([]) == FITTED
+    assert STRATEGIES["reanchor"].steps_of([]) == [*FITTED, "agree"]
     assert STRATEGIES["fit-ensemble"].steps_of([]) == ["judge"]
     assert set(STRATEGIES["finetune"].steps_of([])) == {
         *("pair", "ask", "answer", "open_answer", "sound", "keyphrases", "rewrite", "compress")

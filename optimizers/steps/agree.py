@@ -1,0 +1,35 @@
+"""Compiling the step ``agree``: right answers, and what other readers of the passage answered."""
+
+from optimizers.gold_rows import AgreeGold
+from optimizers.steps.base import Compiling, Instruction, Rows, Source
+from optimizers.steps.examples import balanced, example_row
+from optimizers.steps.worth import decision_worth
+from programs.steps.agree import STEP
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return as many answers that agree as answers that do not."""
+    rows = [
+        example_row(row, f"{row.question} {row.first}", row.inputs, fit=row.good, agree=row.good)
+        for row in source.gold_of(AgreeGold)
+    ]
+    kept = balanced(rows, lambda example: example.fit)
+    return kept, kept
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"bad",
+        "Compare name by name and number by number. One fact that differs, or one that the question asks for and the "
+        "second answer lacks, means that they do not agree.",
+    ),
+    Instruction(
+        r"good",
+        "Other words, another order and true details beside the point are no difference. Ask only whether both "
+        "answers would be marked right by whoever holds the first.",
+    ),
+)
+
+# No head is fitted: what tells these answers apart is a word or two. A head learns the manner of whoever wrote them
+# instead, and holds it against an answer that it has the words of the other one.
+COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.45)

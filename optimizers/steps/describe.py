@@ -1,0 +1,65 @@
+"""Compiling the step ``describe``: names of facts, and phrases that can stand in their place."""
+
+import re
+from typing import Any
+
+import dspy
+
+from optimizers.gold_rows import DescribeGold
+from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.examples import example_row
+from programs.evidence import agreement
+from programs.steps.describe import STEP
+from programs.text import has_words, tokens
+
+_MOST_WORDS = 25
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return the names of gold rows with their phrases, to be shown and to try on."""
+    rows = [
+        example_row(row, row.fact, {"fact": row.fact, "name": row.name}, phrase=row.phrase)
+        for row in source.gold_of(DescribeGold)
+    ]
+    return rows, rows
+
+
+def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
+    """Return what a phrase is worth that stands for a name.
+
+    It is the mean of two things: the share of its content words that the fact holds, all but one, for the class of
+    the named thing may be another word; and its token F1 with the gold phrase. 0 for nothing, for a sentence, for
+    the name itself, for a part of it, and for a phrase of more than 25 words.
+    """
+    phrase = " ".join(str(output.phrase).split()).strip(" .,;:?!\"'")
+    if not phrase:
+        return Scored(0.0, "It wrote nothing.")
+    part = next((word for word in tokens(example.name) if len(word) > 3 and has_words(phrase, word)), "")
+    if part:
+        return Scored(0.0, f"It holds a word of the name: {part}.")
+    if len(tokens(phrase)) > _MOST_WORDS or re.search(r"[.?!]\s", phrase):
+        return Scored(0.0, "It is a sentence and no phrase.")
+    language = judges.language_of(example)
+    said, fact = set(language.content_words(phrase)), set(language.content_words(example.fact))
+    stray = [word for word in dict.fromkeys(tokens(phrase)) if language.stem(word) in said - fact]
+    held = 1 - max(0, len(stray) - 1) / max(1, len(said))
+    told = [] if len(stray) < 2 else [f"The fact does not speak of {', '.join(stray)}."]
+    if len(said & fact) < 2:
+        held, told = 0.0, [*told, "It says nothing of the fact that tells the thing from others."]
+    return Scored((held + agreement(phrase, example.phrase)) / 2, " ".join(told))
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"word of the name|no phrase",
+        "Write a noun phrase: what kind of thing it is, then what the fact says of it. Leave out the name and all its "
+        "words.",
+    ),
+    Instruction(
+        r"does not speak|says nothing",
+        "Take the words of the fact. Turn it into a phrase that begins with the kind of thing: the town where, the "
+        "engineer who, the law that.",
+    ),
+)
+
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.25)

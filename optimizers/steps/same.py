@@ -1,0 +1,42 @@
+"""Compiling the step ``same``: seed questions, and what evolutions and mere rewordings made of them."""
+
+from optimizers.fit_head import FitOptions
+from optimizers.gold_rows import SameGold
+from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
+from optimizers.steps.examples import balanced, example_row
+from optimizers.steps.worth import decision_worth
+from programs.steps.same import STEP
+
+
+def examples(source: Source) -> tuple[Rows, Rows]:
+    """Return as many rewordings as changed questions."""
+    rows = [
+        example_row(row, f"{row.first} {row.second}", row.inputs, fit=row.good, same=row.good)
+        for row in source.gold_of(SameGold)
+    ]
+    kept = balanced(rows, lambda example: example.fit)
+    return kept, kept
+
+
+INSTRUCTIONS = (
+    Instruction(
+        r"bad",
+        "Think of the full answer to each question. If the second needs a fact, a step or a condition that the first "
+        "does not, they are not the same.",
+    ),
+    Instruction(
+        r"good",
+        "Leave wording, order and length aside. If whoever can answer the first can answer the second without "
+        "learning anything more, they are the same.",
+    ),
+)
+
+FITTING = Fitting(
+    labels=SameGold,
+    faults={},
+    options=FitOptions(strength=0.03, embedding=False, shapes=0),
+    target_precision=0.85,
+    overall="same",
+)
+
+COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.45, fitting=FITTING)

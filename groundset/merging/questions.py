@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from groundset.runs.derived import reject_of
-from groundset.runs.duplicates import Duplicates
+from groundset.runs.duplicates import Duplicates, source_of
 from groundset.runs.reviews import Consensus
 from groundset.runs.tables import Vectors
 from programs.types import Reject, Sample
@@ -32,9 +32,9 @@ def without_repeats(
     rejects: list[Reject] = []
     for place in sorted(range(len(samples)), key=lambda place: _order(samples[place], read)):
         sample = samples[place]
-        repeated = duplicates.find(sample.question, vectors[place])
+        repeated = duplicates.find(sample.question, vectors[place], **source_of(sample))
         if repeated is None:
-            duplicates.add(sample.question, vectors[place])
+            duplicates.add(sample.question, vectors[place], **source_of(sample))
             kept.append(place)
             continue
         question, similarity = repeated

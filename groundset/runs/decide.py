@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from groundset.runs.duplicates import Duplicates, Encode, Vectors
+from groundset.runs.duplicates import Duplicates, Encode, Vectors, source_of
 from groundset.runs.schedule import Verdict
 from programs.recipes.kinds import KEPT_ROUNDS
 from programs.types import Attempt, Draft, Outcome, Reject, Sample
@@ -53,7 +53,7 @@ class Decider:
         for sample, vector in samples:
             self.accepted[sample.evolution] += 1
             self._kinds[str(sample.metadata.get("kind"))] += 1
-            self._duplicates.add(sample.question, vector)
+            self._duplicates.add(sample.question, vector, **source_of(sample))
 
     @property
     def is_full(self) -> bool:
@@ -69,7 +69,7 @@ class Decider:
             if refusal is None:
                 self.accepted[draft.evolution] += 1
                 self._kinds[str(draft.metadata.get("kind"))] += 1
-                self._duplicates.add(draft.question, vector)
+                self._duplicates.add(draft.question, vector, **source_of(draft))
                 verdict = Verdict(draft.evolution, outcome.exhausted, outcome.asked)
                 return Settlement(verdict, make_sample(attempt, draft), vector, tuple(rejects))
             step, reason, later = refusal
@@ -90,7 +90,7 @@ class Decider:
         most = self._limits.get(kind)
         if most is not None and self._kinds[kind] >= most and (attempt.round < KEPT_ROUNDS or not most):
             return "mix", f"there are enough questions that ask for a {kind}", most > 0
-        repeated = self._duplicates.find(draft.question, vector)
+        repeated = self._duplicates.find(draft.question, vector, **source_of(draft))
         if repeated is not None:
             question, similarity = repeated
             return "duplicate", f"repeats an accepted question: {question!r} (similarity {similarity:.2f})", False

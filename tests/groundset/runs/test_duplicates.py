@@ -62,3 +62,14 @@ def test_normal_forms_are_stable(one, other):
 
 def test_the_threshold_is_one_that_paraphrases_reach():
     assert 0.85 < SIMILARITY < 0.99
+
+
+@pytest.mark.parametrize(
+    ("answer", "chunks", "repeats"),
+    [("Two years.", ["b", "a"], True), ("three years", ["a"], False), ("two years", ["c"], False)],
+)
+def test_the_same_answer_from_the_same_chunk_makes_a_likely_paraphrase_a_duplicate(duplicates, answer, chunks, repeats):
+    duplicates.add("How long did it bear the name?", vector(*CLOSE), answer="two years", chunks=["a"])
+    near = vector(1, 1)
+    found = duplicates.find("How much time passed before it was called Oil again?", near, answer=answer, chunks=chunks)
+    assert (found is not None) is repeats

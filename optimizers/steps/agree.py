@@ -2,19 +2,14 @@
 
 from optimizers.gold_rows import AgreeGold
 from optimizers.steps.base import Compiling, Instruction, Rows, Source
-from optimizers.steps.examples import balanced, example_row
+from optimizers.steps.examples import compared
 from optimizers.steps.worth import decision_worth
 from programs.steps.agree import STEP
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
     """Return as many answers that agree as answers that do not."""
-    rows = [
-        example_row(row, f"{row.question} {row.first}", row.inputs, fit=row.good, agree=row.good)
-        for row in source.gold_of(AgreeGold)
-    ]
-    kept = balanced(rows, lambda example: example.fit)
-    return kept, kept
+    return compared(source, AgreeGold, "agree")
 
 
 INSTRUCTIONS = (

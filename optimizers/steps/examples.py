@@ -12,7 +12,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import dspy
 
-from optimizers.gold_rows import CompressGold, ConditionalGold, GoldRow, QuestionGold, RewriteGold
+from optimizers.gold_rows import (
+    AgreeGold,
+    CompressGold,
+    ConditionalGold,
+    GoldRow,
+    QuestionGold,
+    RewriteGold,
+    SameGold,
+)
 from optimizers.labels import SPLITS, AnsweredLabel, ChunkLabel, QuestionLabel, Split
 from optimizers.steps.base import Compiling, Row, Rows, Source
 from programs.focus import choose_foci
@@ -146,6 +154,16 @@ def answered(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
             begins = language.opening(answer)
             begins = begins if label.question.startswith(begins) else ""
             yield label, passage, Focus(sentence=holding[0], answer=answer, opening=begins)
+
+
+def compared(source: Source, kind: type[SameGold] | type[AgreeGold], output: str) -> tuple[Rows, Rows]:
+    """Return as many pairs of texts that say the same as pairs that do not, to be shown and to try on."""
+    rows = [
+        example_row(row, " ".join(row.inputs.values()), row.inputs, fit=row.good, **{output: row.good})
+        for row in source.gold_of(kind)
+    ]
+    kept = balanced(rows, lambda example: bool(example.fit))
+    return kept, kept
 
 
 def balanced(rows: Rows, true: Callable[[dspy.Example], bool], others: float = 0.5) -> Rows:

@@ -3,19 +3,14 @@
 from optimizers.fit_head import FitOptions
 from optimizers.gold_rows import SameGold
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
-from optimizers.steps.examples import balanced, example_row
+from optimizers.steps.examples import compared
 from optimizers.steps.worth import decision_worth
 from programs.steps.same import STEP
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
     """Return as many rewordings as changed questions."""
-    rows = [
-        example_row(row, f"{row.first} {row.second}", row.inputs, fit=row.good, same=row.good)
-        for row in source.gold_of(SameGold)
-    ]
-    kept = balanced(rows, lambda example: example.fit)
-    return kept, kept
+    return compared(source, SameGold, "same")
 
 
 INSTRUCTIONS = (

@@ -196,7 +196,7 @@ def test_what_a_strategy_lacks_is_said_before_any_call(compiler: Open, tmp_path:
             with pytest.raises(StrategyError, match=lack):
                 opened.compile(step, name, Wish(tmp_path), Told())
         assert opened.steps_of("labeled") == [step for step in COMPILABLE if step not in ("reasoning", "sound")]
-        assert opened.steps_of("reanchor") == ["chunk", "judge", "grounding"]
+        assert opened.steps_of("reanchor") == ["chunk", "judge", "same", "grounding", "agree"]
     assert engine.calls == 0
 
 

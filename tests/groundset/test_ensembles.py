@@ -85,7 +85,7 @@ def test_an_ensemble_is_fitted_measured_and_found_again(fitted):
     assert all(row["before_probability"] == row["after_probability"] for row in untouched)
     used = load_compiled(str(file.parents[1]), Users("ensemble", SHA, "tiny", "w" * 64))
     assert used.blends == {"judge": state.blend}
-    assert set(used.heads) == {"chunk", "judge", "grounding"}
+    assert set(used.heads) == {"chunk", "judge", "same", "grounding"}
     assert len(used.predictors["judge"]["demos"]) == 4
     assert used.record()["judge"]["threshold"] == state.threshold
     assert "judge" not in load_compiled("shipped", Users("lm", None, "tiny", "w" * 64)).states

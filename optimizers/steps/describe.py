@@ -9,7 +9,7 @@ from optimizers.gold_rows import DescribeGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from programs.evidence import agreement
-from programs.steps.describe import STEP
+from programs.steps.describe import STEP, tidy_phrase
 from programs.text import has_words, tokens
 
 _MOST_WORDS = 25
@@ -31,7 +31,7 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     the named thing may be another word; and its token F1 with the gold phrase. 0 for nothing, for a sentence, for
     the name itself, for a part of it, and for a phrase of more than 25 words.
     """
-    phrase = " ".join(str(output.phrase).split()).strip(" .,;:?!\"'")
+    phrase = tidy_phrase(str(output.phrase))
     if not phrase:
         return Scored(0.0, "It wrote nothing.")
     part = next((word for word in tokens(example.name) if len(word) > 3 and has_words(phrase, word)), "")

@@ -7,12 +7,13 @@ import dspy
 from optimizers.gold_rows import RewriteGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row, of_gold, topic_once
+from optimizers.steps.judge import FITTING
 from programs.evidence import agreement
 from programs.steps.feedback import OBJECTIONS, STEP
 from programs.text import tokens
 
 _MOST_WORDS = 30
-_BLAMED = {"context_reference": "independent", "vague": "independent", "malformed": "clear", "conjoined": "clear"}
+_BLAMED = {reason: output for output, reasons in FITTING.faults.items() for reason in reasons}
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:

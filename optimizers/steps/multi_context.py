@@ -7,11 +7,10 @@ import dspy
 from optimizers.gold_rows import MultiGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row, topic_once
+from optimizers.steps.worth import NEARLY
 from programs.steps.multi_context import STEP
 from programs.steps.question import tidy_question
 from programs.text import plain
-
-_NEARLY = 0.25  # most that a question is worth which a run would refuse
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
@@ -41,9 +40,9 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     unnamed = [place for place, thing in enumerate(things, 1) if not asked & set(language.content_words(thing))]
     decision = judges.judge(example.passage, written)
     if unnamed:
-        return Scored(decision.probability * _NEARLY, f"It names nothing of fact {unnamed[0]}.")
+        return Scored(decision.probability * NEARLY, f"It names nothing of fact {unnamed[0]}.")
     if not decision.good:
-        return Scored(decision.probability * _NEARLY, f"The critic finds it not {decision.weakest}.")
+        return Scored(decision.probability * NEARLY, f"The critic finds it not {decision.weakest}.")
     return Scored((1 + decision.probability) / 2, "")
 
 

@@ -18,7 +18,7 @@ from programs.text import has_words
 
 STRAY = 0.5  # share left to what is well formed but does not stand in the passage
 _LAST_RANK = 5  # as recipes refuse a question by default
-_NEARLY = 0.25  # most that a refused question is worth: candidates must be told apart where few are accepted
+NEARLY = 0.25  # most that a refused question is worth: candidates must be told apart where few are accepted
 _IS_QUESTION = re.compile(r"\w[^?]*\?$")
 
 
@@ -45,7 +45,7 @@ def _question_worth(example: dspy.Example, written: str, judges: Judges, fault: 
         return Scored(0.0, " ".join(told))
     found = fault() if decision.good else ""
     accepted = decision.good and not found
-    value = (1 + decision.probability) / 2 if accepted else decision.probability * _NEARLY
+    value = (1 + decision.probability) / 2 if accepted else decision.probability * NEARLY
     return Scored(value, " ".join([*([found] if found else []), *told]))
 
 

@@ -21,7 +21,7 @@ def pair_features(first: str, second: str, nearness: float, language: Language) 
         "added_share": share(len(right - left), len(right)),
         "lost_share": share(len(left - right), len(left)),
         "held": share(shared, min(len(left), len(right))),
-        "added_numbers": float(bool(set(numbers(second)) - set(numbers(first)))),
-        "lost_numbers": float(bool(set(numbers(first)) - set(numbers(second)))),
+        "added_numbers": float(bool(numbers(second) - numbers(first))),
+        "lost_numbers": float(bool(numbers(first) - numbers(second))),
         "longer": max(-_MOST_WORDS, min(_MOST_WORDS, longer)),
     }

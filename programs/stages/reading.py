@@ -38,10 +38,11 @@ class ReadAnswers(dspy.Module):
 
         For a critic that reads only the same words do: most of two answers may be the same, and one word a lie.
         """
-        reads = getattr(self.tools.critics["agree"], "reads", False)
-        if tokens(found) == tokens(meant):
-            return True
-        if not reads and answers_agree(found, meant, self.tools.languages[trail.language]):
+        if getattr(self.tools.critics["agree"], "reads", False):
+            settled = tokens(found) == tokens(meant)
+        else:
+            settled = answers_agree(found, meant, self.tools.languages[trail.language])
+        if settled:
             return True
         decision = self.tools.decide("agree", self.agree, question=question, first=meant, second=found)
         told = {"meant": meant, "found": found, "agreement": round(agreement(found, meant), 3)}

@@ -9,12 +9,17 @@ from signatures import DescribeName
 STEP = Step("describe", DescribeName, limits={"max_tokens": 40, "stop": ["\n"], "temperature": 0.0})
 
 
+def tidy_phrase(text: str) -> str:
+    """Return the phrase of a completion without the signs around it."""
+    return " ".join(text.split()).strip(" .,;:?!\"'")
+
+
 def in_place_of(name: str, phrase: str, question: str) -> str:
     """Return a question with a phrase in the place of a name; as it was if the phrase holds the name, or nothing.
 
     An article before the name goes where the phrase begins with the same one.
     """
-    phrase = " ".join(phrase.split()).strip(" .,;:?!\"'")
+    phrase = tidy_phrase(phrase)
     if not phrase or has_words(phrase, name):
         return question
     article = re.escape(phrase.split()[0])

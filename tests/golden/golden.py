@@ -1,0 +1,234 @@
+"""The golden run: what the commands make of fixed input, so that a change of the code can be seen to change none of it.
+
+A run is made and put through every command that reads one: exports, transforms, comparisons, review. As a script it
+writes all of that to a folder, without what differs each time (paths, times, hashes, versions). Two versions of the
+code are compared on one machine, byte for byte:
+
+    PYTHONPATH=OTHER_CHECKOUT python tests/golden/golden.py before
+    python tests/golden/golden.py after
+    diff -r before after
+
+With ``--lm MODEL`` a real model makes the run over ``data/samples``; else a scripted one, over documents of its own.
+``--renew`` writes ``expected.json``, which the test reads: a digest of every text, with its numbers apart, because
+these differ in their last digits from processor to processor.
+"""
+
+import argparse
+import contextlib
+import hashlib
+import importlib
+import io
+import json
+import re
+import shutil
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+EXPECTED = HERE / "expected.json"
+FORMATS = ("argilla", "autorag", "beir", "csv", "deepeval", "hf", "llamaindex", "parquet", "ragas", "trec", "triplets")
+_TIMED = ("seconds", "started", "versions", "program", "identity", "read_at")
+_MASKS = (
+    (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:[\d.]+)?(\+00:00|Z)?"), "<time>"),
+    (re.compile(r"Took .*?, (?=[\d,]+ language)"), "Took <time>, "),
+    (re.compile(r"\d+\.\d+ s\b"), "<time>"),
+    (re.compile(r"(?m)^.*seconds for each sample.*$"), "<time>"),
+    (re.compile(r"http://127\.0\.0\.1:\d+"), "<server>"),
+)
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as ``writer`` does."""
+
+    writer: Any
+
+    def do_GET(self) -> None:
+        self._send({"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        messages = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"]
+        system = next((each["content"] for each in messages if each["role"] == "system"), "")
+        try:
+            said = self.writer.answer(system, messages[-1]["content"])
+        except AssertionError:  # whoever opens a model asks it for a word
+            said = "yes"
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+        usage = {"prompt_tokens": len(system.split()), "completion_tokens": len(said.split()), "total_tokens": 0}
+        body = {"id": "1", "object": "chat.completion", "created": 1, "model": "scripted", "choices": [choice]}
+        self._send({**body, "usage": usage})
+
+    def _send(self, body: dict[str, Any]) -> None:
+        answer = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def groundset(*arguments: str | Path, statuses: tuple[int, ...] = (0,)) -> str:
+    """Run a command in this process, and return what it prints on standard output."""
+    root = Path(sys.modules["groundset"].__file__ or "").parents[1]
+    module, name = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]["groundset"].split(
+        ":"
+    )
+    said, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
+        try:
+            getattr(importlib.import_module(module), name)([str(each) for each in arguments])
+            status: Any = 0
+        except SystemExit as leaving:
+            status = leaving.code or 0
+    assert status in statuses, f"{arguments}: {status}\n{said.getvalue()}\n{errors.getvalue()}"
+    return said.getvalue()
+
+
+@contextlib.contextmanager
+def scripted_model() -> Iterator[str]:
+    """Serve the scripted model, and yield how to name it."""
+    from free_writer import Writer
+    from loopback import served
+
+    Handler.writer = Writer()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with served(server):
+        yield f"openai/scripted@http://127.0.0.1:{server.server_port}/v1"
+
+
+def make(work: Path, lm: str | None) -> None:
+    """Make the golden runs in ``work``, and put one of them through every command."""
+    with contextlib.ExitStack() as stack:
+        if lm is None:
+            from free_writer import write_documents
+
+            docs = write_documents(work / "docs")
+            options = ["--lm", stack.enter_context(scripted_model()), "--chunk-size", "600", "--min-length", "50"]
+            sizes = (10, 6)
+        else:
+            docs = work / "docs"
+            shutil.copytree(HERE.parents[1] / "data" / "samples", docs)
+            options, sizes = ["--lm", lm], (8, 4)
+        for name, size in zip(("run", "other"), sizes, strict=True):
+            more = ["--seed", "3"] if name == "other" else []
+            arguments = ["generate", docs, *options, "--size", str(size), *more, "--no-track", "--out", work / name]
+            # The second time there is nothing left to do.
+            texts = [groundset(*arguments, statuses=(0, 3)) for _ in range(2)]
+            (work / f"{name}.txt").write_text("\n".join(texts), "utf-8")
+    run = work / "run"
+    printed = {
+        "show": ["show", run, "--json"],
+        "trail": ["show", run, "--trail", "--limit", "2"],
+        "rejects": ["show", run, "--rejects"],
+        "refused": ["show", run, "--rejects", "--out", work / "refused.jsonl"],
+        "sample": ["sample", run, "--size", "4", "--by", "evolution", "--out", work / "sample"],
+        "split": ["split", run, "--splits", "train=0.5,test=0.5", "--out", work / "split"],
+        "drop": ["drop", run, "--where", "rank > 1", "--list"],
+        "dropped": ["drop", run, "--where", "length > 9", "--out", work / "drop"],
+        "merge": ["merge", run, work / "other", "--out", work / "merge"],
+        "relabel": ["relabel", run, "--critic", "head", "--keep", "--out", work / "relabel"],
+        "update": ["update", run, docs, "--json", "--out", work / "update"],
+        "judge": ["judge", "questions", run / "samples.jsonl", "--out", work / "judged.jsonl"],
+        "chunk": ["chunk", docs, "--chunk-size", "400", "--min-length", "50", "--out", work / "chunks.jsonl"],
+        "push": ["push", run, "--repo", "you/golden", "--licence", "apache-2.0", "--dry-run", work / "hub"],
+        "roundtrip": ["roundtrip", run, "--chunk-size", "300,900", "--json"],
+        "compare": ["compare", run, work / "other", "--json"],
+        "compared": ["compare", run, work / "other", "--out", work / "compare.html"],
+        "review": ["review", run, "--report", "--json"],
+        "report": ["report", run, "--no-track"],
+        "report-split": ["report", work / "split", "--no-track"],
+        "export": ["export", work / "split", "--format", ",".join(FORMATS), "--out", work / "exports"],
+        "import": ["import", work / "exports" / "beir", "--out", work / "imported"],
+    }  # fmt: skip
+    for name, arguments in printed.items():
+        (work / f"{name}.txt").write_text(groundset(*arguments), "utf-8")
+
+
+def files_of(work: Path) -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of everything that was made, without what differs each time."""
+    for file in sorted(work.rglob("*")):
+        name = file.relative_to(work).as_posix()
+        if not file.is_file() or name.startswith("docs/") or file.name.startswith((".", "run.sqlite")):
+            continue
+        if file.suffix not in (".png", ".jpg"):
+            yield name, _masked(_text_of(file), work)
+
+
+def _text_of(file: Path) -> str:
+    if file.suffix == ".parquet":
+        import pandas as pd
+
+        return "\n".join(json.dumps(_plain(row), default=str) for row in pd.read_parquet(file).to_dict("records"))
+    if file.suffix == ".arrow":
+        import pyarrow
+
+        with pyarrow.memory_map(str(file)) as stream:
+            rows = pyarrow.ipc.open_stream(stream).read_all().to_pylist()
+        return "\n".join(json.dumps(_plain(row), default=str) for row in rows)
+    text = file.read_text("utf-8")
+    if file.suffix == ".json" or text.startswith("{"):
+        with contextlib.suppress(ValueError):
+            return json.dumps(_plain(json.loads(text)), ensure_ascii=False, indent=1)
+    # Pictures hold the positions of glyphs, and differ with the fonts there are.
+    return re.sub(r"<svg.*?</svg>", "<svg/>", text, flags=re.DOTALL)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of JSON without what differs each time."""
+    if isinstance(value, dict):
+        return {name: None if name.endswith(_TIMED) else _plain(each) for name, each in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _masked(text: str, work: Path) -> str:
+    text = text.replace(str(work), "<work>")
+    for pattern, mask in _MASKS:
+        text = pattern.sub(mask, text)
+    return text
+
+
+def summary_of(work: Path) -> dict[str, Any]:
+    """Return of every file a digest of its text but for decimal numbers, and these; of what people read, only these."""
+    found = {}
+    for name, text in files_of(work):
+        is_prose = name.endswith((".html", ".md")) or (name.endswith(".txt") and not text.startswith("{"))
+        digest = hashlib.sha256(_NUMBER.sub("<number>", text).encode()).hexdigest()[:16]
+        numbers = [round(float(each), 3) for each in _NUMBER.findall(re.sub("<style.*?</style>", "", text, flags=re.S))]
+        found[name] = {"text": None if is_prose else digest, "numbers": numbers}
+    return found
+
+
+def main() -> None:
+    """Write the golden run to a folder, or renew what the test expects."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", type=Path, nargs="?")
+    parser.add_argument("--lm")
+    parser.add_argument("--renew", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder, "golden")  # names of runs are those of their folders
+        work.mkdir()
+        make(work, given.lm)
+        if given.renew:
+            EXPECTED.write_text(json.dumps(summary_of(work), indent=0) + "\n", "utf-8")
+        for name, text in files_of(work) if given.out else ():
+            place = given.out / f"{name}.txt"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    sys.path += [str(HERE.parent)]
+    importlib.import_module("groundset")
+    main()

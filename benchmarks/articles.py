@@ -12,9 +12,9 @@ import resource
 import time
 from pathlib import Path
 
-from groundset.runs.config import make_config
-from groundset.runs.generation import run_generation
-from groundset.runs.progress import Progress
+from groundset.engine.config import make_config
+from groundset.engine.generation import run_generation
+from groundset.progress import Progress
 
 
 def main() -> None:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from groundset.cli.judge import read_rows
-from groundset.judging import Kind, open_judge
+from groundset.commands.judge import read_rows
+from groundset.engine.judging import Kind, open_judge
 from optimizers.measures import area_under_roc, average_precision, bootstrap, share
 from programs.deciding import Decision
 

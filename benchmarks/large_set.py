@@ -21,16 +21,16 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from groundset.exports import EXPORTS
-from groundset.runs.derived import RunContent, write_run
-from groundset.runs.lineage import Lineage
+from groundset.sets.content import RunContent, write_run
+from groundset.sets.exports import EXPORTS
+from groundset.store.lineage import Lineage
 from programs.types import Chunk, Document, Retrieval, Sample, StepRecord
 
 _CHUNKS_OF_A_DOCUMENT = 50
 _WORDS_OF_A_CHUNK = 110
 _DIMENSION = 384
 _KINDS = ("time", "person", "place", "amount", "definition", "reason", "thing")
-_GROUNDSET = (sys.executable, "-c", "from groundset.cli import main; main()")
+_GROUNDSET = (sys.executable, "-c", "from groundset.commands import main; main()")
 
 
 def made_up(samples: int, chunks: int, seed: int = 0) -> RunContent:

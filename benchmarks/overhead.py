@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from dspy.lm15 import Message, Request, Response, Usage
 
-from groundset.runs.config import make_config
-from groundset.runs.generation import run_generation
-from groundset.runs.models import Openers
-from groundset.runs.progress import Progress
+from groundset.engine.config import make_config
+from groundset.engine.generation import run_generation
+from groundset.engine.models import Openers
+from groundset.progress import Progress
 from groundset.runtime.journal import CallJournal
 from groundset.runtime.lms import LanguageModel
 from programs.steps import STEPS

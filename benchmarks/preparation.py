@@ -24,10 +24,10 @@ privacy.set_defaults()
 
 from groundset.corpus import build_corpus  # noqa: E402
 from groundset.data_files import data_path  # noqa: E402
-from groundset.runs.config import make_config  # noqa: E402
-from groundset.runs.generation import run_generation  # noqa: E402
-from groundset.runs.models import Openers  # noqa: E402
-from groundset.runs.progress import Progress  # noqa: E402
+from groundset.engine.config import make_config  # noqa: E402
+from groundset.engine.generation import run_generation  # noqa: E402
+from groundset.engine.models import Openers  # noqa: E402
+from groundset.progress import Progress  # noqa: E402
 from groundset.runtime.lms import LanguageModel  # noqa: E402
 
 _VOWELS, _CONSONANTS = "aeiou", "bdfgklmnprst"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from groundset import privacy
 
 if TYPE_CHECKING:
-    from groundset.chunking import Chunks, chunk
+    from groundset.api_sets import import_files, merge
     from groundset.compared import Compared, compare
+    from groundset.engine.chunking import Chunks, chunk
+    from groundset.engine.judging import judge
     from groundset.generating import generate
-    from groundset.judging import judge
     from groundset.opened import Run, open_run
-    from groundset.sets import import_files, merge
     from programs.errors import (
         ChecksumError,
         CriticError,
@@ -91,16 +91,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Chunks": "groundset.chunking",
-    "chunk": "groundset.chunking",
+    "Chunks": "groundset.engine.chunking",
+    "chunk": "groundset.engine.chunking",
     "Compared": "groundset.compared",
     "compare": "groundset.compared",
     "generate": "groundset.generating",
-    "judge": "groundset.judging",
+    "judge": "groundset.engine.judging",
     "Run": "groundset.opened",
     "open_run": "groundset.opened",
-    "import_files": "groundset.sets",
-    "merge": "groundset.sets",
+    "import_files": "groundset.api_sets",
+    "merge": "groundset.api_sets",
     **dict.fromkeys(("Chunk", "Document", "Reject", "Sample"), "programs.types"),
 }
 

@@ -10,7 +10,7 @@ from groundset.options import for_python, paths_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from groundset.reporting.comparison import RunComparison
+    from groundset.report.comparison import RunComparison
 
 
 class Compared:
@@ -39,8 +39,8 @@ class Compared:
             InputError: the file cannot be written.
         """
         from groundset.files import write_text
-        from groundset.reporting.comparison_page import comparison_page
-        from groundset.reporting.report import check_page
+        from groundset.report.comparison_page import comparison_page
+        from groundset.report.report import check_page
 
         (file,) = paths_of("out", out)
         check_page(file)
@@ -60,7 +60,7 @@ def compare(runs: Sequence[str | Path | Run]) -> Compared:
     Raises:
         InputError: fewer than two are named, one is named twice, or one holds no run.
     """
-    from groundset.reporting.comparison import compare_runs
+    from groundset.report.comparison import compare_runs
 
     given = [runs] if isinstance(runs, str | Path | Run) else runs
     return Compared(compare_runs(paths_of("runs", [run.folder if isinstance(run, Run) else run for run in given])))

@@ -8,11 +8,11 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, ParamSpec
 
+from groundset.engine.config import RunConfig
+from groundset.engine.making import make_run
 from groundset.opened import Run, open_run
 from groundset.options import as_parameters, for_python, paths_of, recipe_options
-from groundset.runs.config import RunConfig
-from groundset.runs.making import make_run
-from groundset.runs.record import run_files
+from groundset.store.record import run_files
 
 _P = ParamSpec("_P")
 _WIDTH = 120

@@ -10,8 +10,8 @@ from programs.types import Reject, Sample
 if TYPE_CHECKING:
     import pandas as pd
 
-    from groundset.exports.base import Exported
-    from groundset.publishing.push import Pushed
+    from groundset.sets.exports.base import Exported
+    from groundset.sets.hub.push import Pushed
 
 
 class Run(Sequence[Sample]):
@@ -83,7 +83,7 @@ class Run(Sequence[Sample]):
         """
         import pandas as pd
 
-        from groundset.exports.rows import question_row
+        from groundset.sets.exports.rows import question_row
 
         rows = [question_row(sample) for sample in self.samples]
         return pd.DataFrame(rows, columns=COLUMNS).astype({"rank": "Int64", "probability": "float64"})
@@ -98,7 +98,7 @@ class Run(Sequence[Sample]):
         Raises:
             InputError: there is no such format, or the folder cannot be written.
         """
-        from groundset.exports.writing import export_run
+        from groundset.sets.exports.writing import export_run
 
         (folder,) = paths_of("out", out)
         return export_run(self.folder, format, folder, signed=signed)
@@ -125,7 +125,7 @@ class Run(Sequence[Sample]):
             HubError: the Hub cannot be reached or refuses something.
         """
         from groundset.printing import say
-        from groundset.publishing.push import push_run
+        from groundset.sets.hub.push import push_run
 
         return push_run(
             self.folder,
@@ -145,7 +145,7 @@ class Run(Sequence[Sample]):
         Raises:
             InputError: the file cannot be written.
         """
-        from groundset.reporting.report import default_out, write_report
+        from groundset.report.report import default_out, write_report
 
         file = None if out is None else paths_of("out", out)[0]
         write_report(self.folder, file)
@@ -161,7 +161,7 @@ class Run(Sequence[Sample]):
         Raises:
             InputError: there are fewer samples, or an option or the folder is wrong.
         """
-        from groundset.curating.draw import sample_run
+        from groundset.sets.transforms.draw import sample_run
 
         (folder,) = paths_of("out", out)
         sample_run(self.folder, size, folder, by=by, seed=seed)
@@ -176,7 +176,7 @@ class Run(Sequence[Sample]):
         Raises:
             InputError: too much hangs together, or an option or the folder is wrong.
         """
-        from groundset.curating.splits import split_run
+        from groundset.sets.transforms.splits import split_run
 
         (folder,) = paths_of("out", out)
         split_run(self.folder, splits, folder, seed=seed)
@@ -189,7 +189,7 @@ class Run(Sequence[Sample]):
         Raises:
             InputError: nothing would be left, or the condition or the folder is wrong.
         """
-        from groundset.curating.drop import drop_run
+        from groundset.sets.transforms.drop import drop_run
 
         (folder,) = paths_of("out", out)
         drop_run(self.folder, where, folder)
@@ -216,7 +216,7 @@ class Run(Sequence[Sample]):
             InputError: nothing would be left, or an option or the folder is wrong.
             ModelError: a model cannot be found or loaded.
         """
-        from groundset.curating.relabel import relabel_run
+        from groundset.sets.transforms.relabel import relabel_run
 
         (folder,) = paths_of("out", out)
         store = None if tracking is None else str(tracking)
@@ -235,7 +235,7 @@ class Run(Sequence[Sample]):
             InputError: nothing would be left, or a document or the folder is wrong.
             ModelError: the embedder cannot be loaded.
         """
-        from groundset.curating.update import update_run
+        from groundset.sets.transforms.update import update_run
 
         (folder,) = paths_of("out", out)
         update_run(self.folder, paths_of("documents", docs), folder, quiet=quiet)
@@ -254,7 +254,7 @@ class Run(Sequence[Sample]):
 
     def __repr__(self) -> str:
         """Return one line: the folder, how many samples, the status."""
-        from groundset.runs.progress import of_asked
+        from groundset.progress import of_asked
 
         return f"<Run {self.folder}: {of_asked(len(self), self.record['asked'])}, {self.status}>"
 
@@ -278,9 +278,9 @@ def open_run(path: str | Path) -> Run:
     Raises:
         InputError: the folder holds no run.
     """
-    from groundset.runs.record import read_record
-    from groundset.runs.store import RunStore
-    from groundset.runs.summary import account
+    from groundset.store.record import read_record
+    from groundset.store.run_store import RunStore
+    from groundset.store.summary import account
 
     (folder,) = paths_of("path", path)
     with RunStore.read(folder) as store:

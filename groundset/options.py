@@ -8,7 +8,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -19,6 +19,7 @@ from programs.errors import GroundsetError, InputError
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
+_CHOICE = re.compile(r"'(.*?)'")
 _SPELLED = re.compile(  # what is a part of a path is the user's
     r"(?P<command>`[^`]*`)|(?P<documents>(?<![\w/\\.-])DOCS(?![\w/\\.-]))"
     r"|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)"
@@ -73,10 +74,8 @@ def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None
         return f"{whole}: {reason}"
     field = place[0]
     value = given.get(field, error["input"])
-    if field == "chunker":
-        from groundset.corpus import ChunkerName
-
-        reason = f"there is no such chunker; choose one of {', '.join(get_args(ChunkerName))}"
+    if error["type"] == "literal_error":
+        reason = f"there is no such {field}; choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
     where = option_name(field) if field in given or file is None else f"--config {file}: {field.replace('_', '-')}"
     return f"{where} {value}: {reason}"
 

@@ -22,6 +22,7 @@ Where the environment names a proxy, loopback addresses are added to `NO_PROXY`:
 """
 
 import os
+import re
 from collections.abc import MutableMapping
 
 _DEFAULTS = {
@@ -38,6 +39,9 @@ _OFFLINE = "HF_HUB_OFFLINE"
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+# As SQLAlchemy reads them: a password may hold a slash, a question mark or an @, and the query may hold another one.
+_USER = re.compile(r"(?<=://)[^:/\s]*(?::\S*)?@")
+_QUERY = re.compile(r"(://[^\s?]*)\?\S+")
 _taken_offline = False
 
 
@@ -69,3 +73,8 @@ def bypass_proxies(*hosts: str, environment: MutableMapping[str, str] = os.envir
     known = [host.strip() for name in ("no_proxy", "NO_PROXY") for host in environment.get(name, "").split(",")]
     told = ",".join(dict.fromkeys(host for host in (*known, *hosts) if host))
     environment["no_proxy"] = environment["NO_PROXY"] = told
+
+
+def without_secrets(text: str) -> str:
+    """Return a text whose addresses do not tell users, passwords and queries."""
+    return _QUERY.sub(r"\1", _USER.sub("", text))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 
-from groundset.exports.base import EvaluationSet
+from groundset.sets.exports.base import EvaluationSet
 from programs.types import Chunk, Document, Retrieval, Sample
 
 MADE = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -115,7 +115,7 @@ def embedder_with_a_pickle(target: Target, folder: Path) -> str:
 
 def _run(folder: Path, *changes: str) -> Path:
     """Make a small run, and change its database."""
-    from groundset.runs.derived import write_run
+    from groundset.sets.content import write_run
 
     made = import_module("small_content").content()
     write_run(folder / "run", made, made.made_by("import"))

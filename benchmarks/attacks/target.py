@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 _TICK_S = 0.05
 _ENVIRONMENT = dict(os.environ)  # as it is before an attack imports groundset, which sets variables
-_MAIN = "from groundset.cli import main; main()"
+_MAIN = "from groundset.commands import main; main()"
 
 
 class Outcome(NamedTuple):

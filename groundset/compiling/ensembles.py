@@ -8,14 +8,14 @@ from typing import Any
 
 import dspy
 
-from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.compiling.comparison import compare, verdicts
 from groundset.compiling.labels import label_files
 from groundset.compiling.record import Started, asked_parameters, environment, untracked, write_report
 from groundset.compiling.steps import Listener
+from groundset.engine.states import SHIPPED, Users, load_compiled
 from groundset.retrieval.embedder import load_embedder
-from groundset.runs.call_file import CallFile
 from groundset.runtime.lms import LanguageModel, open_lm
+from groundset.store.call_file import CallFile
 from optimizers.ensemble import ASKED, FLOOR, demos_of, fit_blend, held_out
 from optimizers.fit_critic import thinned, thresholds_of
 from optimizers.labels import QuestionLabel, Split, hashes_of, read_labels, refuse_test_rows, splits_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import dspy
 
-from groundset.compiled import SHIPPED, Users, load_compiled
+from groundset.engine.states import SHIPPED, Users, load_compiled
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runtime.lms import LanguageModel

@@ -1,21 +1,23 @@
 """Which asking mode suits a model: each asks about the same passages, and one judge reads what came of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from groundset.compiling.labels import label_files
+from groundset.engine.judging import judge
+from groundset.engine.making import make_run
+from groundset.engine.modes import MODE_FILE, ModeState
 from groundset.files import write_rows, write_text
-from groundset.generating import generate
-from groundset.judging import judge
 from groundset.models.specs import parse_spec
-from groundset.runs.modes import MODE_FILE, ModeState
+from groundset.store.run_store import RunStore
 from optimizers.labels import ChunkLabel, read_labels
 from optimizers.measures import Interval, share
 from programs.critics.states import folder_of
 from programs.errors import InputError
 from programs.modes import MODES
+from programs.types import Sample
 
 PASSAGES = 24
 
@@ -94,20 +96,10 @@ def compile_mode(
     measures = []
     for name in MODES:
         say(f"Asking about {len(chosen)} passages in mode {name}")
-        run = generate(
-            chunks=chunks,
-            out=folder / "modes" / name,
-            recipe="single",
-            size=len(chosen),
-            lm=lm,
-            mode=name,
-            compiled=str(out) if states else None,
-            min_length=1,
-            seed=seed,
-            track=False,
-            quiet=True,
-        )
-        rows = [{"question": sample.question, "passage": sample.contexts[0].text} for sample in run]
+        options = {"chunks": chunks, "recipe": "single", "size": len(chosen), "lm": lm, "mode": name, "min_length": 1}
+        given = {**options, "compiled": str(out) if states else None, "seed": seed}
+        samples = _samples_of(given, folder / "modes" / name)
+        rows = [{"question": sample.question, "passage": sample.contexts[0].text} for sample in samples]
         judged = judge("questions", rows, critic="verdict", lm=judging_lm, quiet=True)
         good = sum(row["verdict"] == "good" for row in judged)
         measures.append(ModeMeasure(name, len(chosen), len(rows), good))
@@ -117,6 +109,13 @@ def compile_mode(
     state = ModeState(mode=ranked[0].mode, critic=MODES[ranked[0].mode].critic, measured=told)
     write_text(folder / MODE_FILE, state.model_dump_json(indent=1) + "\n")
     return ModeReport(ranked, folder / MODE_FILE)
+
+
+def _samples_of(options: Mapping[str, Any], out: Path) -> list[Sample]:
+    """Make a run, or go on with it, and return its samples."""
+    make_run(options, out, track=False, quiet=True)
+    with RunStore.read(out) as store:
+        return list(store.results.samples())
 
 
 def _passages(labels: Sequence[ChunkLabel], count: int, seed: int) -> list[ChunkLabel]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from groundset.compiling.labels import label_files
 from groundset.corpus.documents import document_name
-from groundset.runs.reviews import Review
-from groundset.runs.store import RunStore
+from groundset.store.reviews import Review
+from groundset.store.run_store import RunStore
 from optimizers.labels import ChunkLabel, Label, Split, parse_label, read_all, split_of
 from programs.errors import InputError
 from programs.language import language_of

@@ -16,11 +16,11 @@ from groundset.compiling.judges import open_judges
 from groundset.compiling.labels import gold_files, label_files
 from groundset.compiling.record import Started, asked_parameters, report_of, standing_state, untracked, write_report
 from groundset.data_files import data_path
+from groundset.engine.failures import fatal_error
 from groundset.retrieval.embedder import load_embedder
-from groundset.runs.call_file import CallFile
-from groundset.runs.failures import fatal_error
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
+from groundset.store.call_file import CallFile
 from optimizers.compile_step import BUDGET, TEST, Setting, compile_step, estimated_calls
 from optimizers.gold import read_gold
 from optimizers.gold_rows import GoldRow, licences_of

@@ -8,18 +8,18 @@ from typing import Any
 
 import dspy
 
-from groundset.compiled import SHIPPED, Users, load_compiled
 from groundset.compiling.labels import label_files
 from groundset.compiling.steps import PARSER
 from groundset.data_files import data_path
+from groundset.engine.states import SHIPPED, Users, load_compiled
 from groundset.files import write_text
 from groundset.models.specs import LocalSpec, ensure_available, parse_spec
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
-from groundset.runs.call_file import CallFile
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
+from groundset.store.call_file import CallFile
 from optimizers.attempts import attempt_examples, labelled_chunk
 from optimizers.labels import ChunkLabel, Split, hashes_of, read_labels
 from optimizers.states import state_text

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from groundset.bounded import BoundedPool, BoundedProcess, LimitError, Limits
 from groundset.corpus.files import FoundFile, SkippedFile
-from groundset.parsing import formats
-from groundset.parsing.parsed import UnparsableError
-from groundset.parsing.text import name_title
+from groundset.corpus.parsing import formats
+from groundset.corpus.parsing.parsed import UnparsableError
+from groundset.corpus.parsing.text import name_title
 from groundset.processors import usable_processors
 from programs.errors import InputError
 from programs.types import Document

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from groundset.corpus.documents import document_id
 from groundset.corpus.files import portable
+from groundset.corpus.parsing.text import name_title
 from groundset.parquet import parquet_rows
-from groundset.parsing.text import name_title
 from groundset.rows import headings_of, jsonl_rows, metadata_of, optional, required, span_of
 from programs.errors import InputError
 from programs.types import Chunk, Document

@@ -10,8 +10,8 @@ from groundset.models.answers import UnusableAnswerError
 from groundset.models.hub_client import HubAddress, hub_address, hub_token, quiet_client
 from groundset.models.hub_names import HubRecord, HubSpec
 from groundset.models.progress import human_size
+from groundset.privacy import without_secrets
 from groundset.processors import machine_bytes
-from groundset.tracking.place import without_secrets
 from programs.errors import ModelError, UnknownModelError, UnreachableModelError, WeightsError
 
 _SECONDS = 15.0

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from groundset import privacy
 from groundset.models.answers import bounding
-from groundset.tracking.place import without_secrets
+from groundset.privacy import without_secrets
 from programs.errors import HubError
 
 _CONNECT = 10.0  # seconds

@@ -11,8 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from groundset.privacy import without_secrets
 from groundset.tracking.experiments import Experiment, experiment_of
-from groundset.tracking.place import VARIABLE, without_secrets
+from groundset.tracking.place import VARIABLE
 from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
 from optimizers.measures import Interval, certain_gain, mean_gain
 from optimizers.pictures import confusion, draw_critic

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 
+from groundset.privacy import without_secrets
 from programs.errors import InputError
 
 FOLDER = "mlruns"
@@ -15,9 +16,6 @@ _SQLITE = "sqlite:///"
 _FILES = ("sqlite", "file")
 VARIABLE = "MLFLOW_TRACKING_URI"
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)  # a drive of Windows is one letter
-# As SQLAlchemy reads them: a password may hold a slash, a question mark or an @, and the query may hold another one.
-_USER = re.compile(r"(?<=://)[^:/\s]*(?::\S*)?@")
-_QUERY = re.compile(r"(://[^\s?]*)\?\S+")
 
 
 class Place(NamedTuple):
@@ -60,11 +58,6 @@ def user_folder() -> Path:
     if home := os.environ.get("GROUNDSET_HOME"):
         return Path(home).expanduser().absolute() / FOLDER
     return user_data_path("groundset", appauthor=False) / FOLDER
-
-
-def without_secrets(text: str) -> str:
-    """Return a text whose addresses do not tell users, passwords and queries."""
-    return _QUERY.sub(r"\1", _USER.sub("", text))
 
 
 def told(uri: str) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.files import encodable
-from groundset.runs.promise import Promise, promise_of
-from groundset.runs.record import run_files, write_record
-from groundset.runs.store import RunStore
+from groundset.store.promise import Promise, promise_of
+from groundset.store.record import run_files, write_record
+from groundset.store.run_store import RunStore
 from groundset.tracking.place import VARIABLE, Place, store_host, tracking_place, user_folder
 from groundset.tracking.place import told as shown
 from groundset.tracking.store import TrackingStore

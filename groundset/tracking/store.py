@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from groundset.files import encodable
-from groundset.tracking.place import store_host, tracking_place, without_secrets
+from groundset.privacy import without_secrets
+from groundset.tracking.place import store_host, tracking_place
 from programs.critics.states import folder_of, parse_state
 from programs.errors import TrackingError
 

@@ -8,7 +8,7 @@ from groundset.compiling import steps
 from groundset.data_files import data_path
 
 # What scripts a run is a plain module beside the tests of runs, what a report tells of one beside those of reports.
-sys.path[:0] = [str(Path(__file__).parent / name) for name in ("runs", "reporting")]
+sys.path[:0] = [str(Path(__file__).parent / name) for name in ("engine", "sets", "report")]
 
 _CHUNKS_EACH = 25  # good and bad ones of a split
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
-from groundset.compiled import Users, load_compiled
 from groundset.compiling import Compiler, Wish
 from groundset.data_files import data_path
+from groundset.engine.states import Users, load_compiled
 from groundset.runtime.lms import LanguageModel
 from groundset.tracking.compile_runs import CompileRuns
 from groundset.tracking.compiles import CompileStore

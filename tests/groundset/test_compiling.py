@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from groundset import compiling
-from groundset.compiled import Users, load_compiled
 from groundset.data_files import data_path
+from groundset.engine.states import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.retrieval.embedder import load_embedder
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels

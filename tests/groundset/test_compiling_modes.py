@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from groundset.compiling import modes
+from groundset.engine.config import RunConfig
+from groundset.engine.modes import choose_mode
 from groundset.models.specs import parse_spec
-from groundset.runs.config import RunConfig
-from groundset.runs.modes import choose_mode
 from programs.critics.states import folder_of
 from programs.modes import MODES
 
@@ -20,7 +20,7 @@ def asked(monkeypatch):
     """Let each mode make samples of as many passages as its name has letters, of which those of free are good."""
     calls = []
 
-    def generate(**options):
+    def samples_of(options, out):
         calls.append(options)
         sample = SimpleNamespace(question=f"{options['mode']}?", contexts=[SimpleNamespace(text="passage")])
         return [sample] * len(options["mode"])
@@ -29,7 +29,7 @@ def asked(monkeypatch):
         assert (kind, critic, lm) == ("questions", "verdict", JUDGE)
         return [{"verdict": "good" if row["question"] == "free?" else "bad", **row} for row in rows]
 
-    monkeypatch.setattr(modes, "generate", generate)
+    monkeypatch.setattr(modes, "_samples_of", samples_of)
     monkeypatch.setattr(modes, "judge", judge)
     return calls
 

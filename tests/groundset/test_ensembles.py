@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from groundset.compiled import Users, load_compiled
 from groundset.compiling import compile_ensemble
 from groundset.data_files import data_path
+from groundset.engine.states import Users, load_compiled
 from groundset.models.specs import parse_spec
 from programs.errors import InputError, PromiseError, StateError
 

@@ -12,10 +12,10 @@ import pytest
 from dspy.lm15 import Config, Message, Request
 
 from groundset import compiled
-from groundset.compiled import Users, load_compiled
 from groundset.compiling import finetuning
 from groundset.compiling.finetuning import compile_adapter
 from groundset.data_files import data_path
+from groundset.engine.states import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import open_lm
 from groundset.tracking.compile_runs import CompileRuns

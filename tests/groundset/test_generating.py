@@ -21,8 +21,8 @@ import scripted_run
 from scripted_run import ScriptedEngine, scripted_generation, write_documents
 
 import groundset
+from groundset.engine import generation
 from groundset.options import recipe_options
-from groundset.runs import generation
 
 SMALL: dict[str, Any] = {"size": 3, "chunk_size": 300, "min_length": 50, "parser": "none", "track": False}
 # A process of its own, because it is sent signals. Its arguments: documents, run, log of calls, seconds of a call.
@@ -33,7 +33,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in th
 sys.path[:0] = {[str(Path(scripted_run.__file__).parent)]!r}
 from scripted_run import ScriptedEngine, scripted_generation
 import groundset
-from groundset.runs import generation, run as engine
+from groundset.engine import generation, run as engine
 engine.HASTY_GRACE_SECONDS = 60.0  # nothing but a second signal ends a call sooner
 docs, out, log, seconds = sys.argv[1:]
 generation.run_generation = scripted_generation(ScriptedEngine(Path(log), float(seconds)))
@@ -60,7 +60,7 @@ def rows(out: Path) -> str:
 
 
 def test_the_signature_names_every_option_of_the_command_and_of_recipes() -> None:
-    from groundset.cli.generate import generate as command
+    from groundset.commands.generate import generate as command
 
     parameters = inspect.signature(groundset.generate).parameters
     options = set(recipe_options())

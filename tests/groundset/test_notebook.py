@@ -28,7 +28,7 @@ import sys
 from pathlib import Path
 sys.path[:0] = {[str(ROOT), str(Path(scripted_run.__file__).parent)]!r}
 import scripted_run
-from groundset.runs import generation
+from groundset.engine import generation
 generation.run_generation = scripted_run.scripted_generation(scripted_run.ScriptedEngine(Path({str(log)!r}), {seconds}))
 """
 

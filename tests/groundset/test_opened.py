@@ -12,9 +12,9 @@ import scripted_run
 import groundset
 from groundset import page
 from groundset.retrieval import embedder
-from groundset.runs.record import write_files
-from groundset.runs.schedule import Verdict
-from groundset.runs.store import RunStore
+from groundset.store.record import write_files
+from groundset.store.run_store import RunStore
+from groundset.store.tables import Verdict
 from programs.types import Attempt, Chunk, Context, Document, Reject, Retrieval, Sample
 
 EVIL = '<script>alert("x")</script>'

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from groundset.cli.tables import print_table
+from groundset.commands.tables import print_table
 from groundset.models.progress import ConsoleProgress
 from groundset.printing import printable, say, tell
-from groundset.runs.progress import Progress
+from groundset.progress import Progress
 
 ROOT = Path(__file__).parents[2]
 FAKED = "Kept 20 of 20 samples."
@@ -116,12 +116,12 @@ def test_only_one_module_prints():
     assert raw == []
 
 
-CHUNK = "import sys; from groundset.cli import main; main(sys.argv[1:])"
+CHUNK = "import sys; from groundset.commands import main; main(sys.argv[1:])"
 GENERATE = """import functools, sys
 from scripted_run import CRITICS, Encoder, ScriptedEngine, lm_opener, scripted_recipe
-from groundset.cli import main
-from groundset.runs import generation
-from groundset.runs.models import Openers
+from groundset.commands import main
+from groundset.engine import generation
+from groundset.engine.models import Openers
 openers = Openers(lm_opener(ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS)
 generation.run_generation = functools.partial(generation.run_generation, openers=openers, recipe=scripted_recipe())
 main(sys.argv[1:])

@@ -10,9 +10,9 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
 
-from groundset.compiled import Users, load_compiled
 from groundset.compiling import open_recipe, whole
 from groundset.data_files import data_path
+from groundset.engine.states import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import LanguageModel
 from optimizers.attempts import attempt_worth

@@ -11,11 +11,11 @@ from toy_evolution import EVOLUTION
 from toy_export import EXPORT
 from toy_recipe import RECIPE
 
-from groundset import cli
-from groundset.exports import EXPORTS
-from groundset.runs.config import make_config
-from groundset.runs.generation import run_generation
-from groundset.runs.models import Openers
+from groundset import commands
+from groundset.engine.config import make_config
+from groundset.engine.generation import run_generation
+from groundset.engine.models import Openers
+from groundset.sets.exports import EXPORTS
 from programs.errors import InputError
 from programs.evolutions import EVOLUTIONS
 from programs.recipes import RECIPES
@@ -72,7 +72,7 @@ def test_the_options_of_a_recipe_are_its_own(row: Any, capsys: pytest.CaptureFix
     with pytest.raises(InputError, match="--mix is an option of the recipe evolved, not of pair"):
         make_config({"documents": (Path("docs"),), "recipe": "pair", "mix": "simple=1"})
     with pytest.raises(SystemExit):
-        cli.main(["generate", "--help"])
+        commands.main(["generate", "--help"])
     told = " ".join(capsys.readouterr().out.split())
     assert "--least-similarity" in told
     assert "Of pair: How near the other chunk must be." in told
@@ -84,9 +84,9 @@ def test_an_export_is_one_file_and_one_row(
     row(RECIPES, RECIPE.name, RECIPE)
     row(EXPORTS, EXPORT.name, EXPORT)
     samples = run(tmp_path, size=2, recipe="pair")
-    monkeypatch.setattr(cli.privacy, "set_defaults", lambda **kwargs: None)
+    monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
     out = tmp_path / "lines"
     with pytest.raises(SystemExit) as left:
-        cli.main(["export", str(tmp_path / "run"), "--format", "lines", "--out", str(out)])
+        commands.main(["export", str(tmp_path / "run"), "--format", "lines", "--out", str(out)])
     assert left.value.code == 0
     assert (out / "questions.txt").read_text().splitlines() == [sample["question"] for sample in samples]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from groundset.exports.base import EvaluationSet, Export
+from groundset.sets.exports.base import EvaluationSet, Export
 
 
 def write_lines(content: EvaluationSet, folder: Path) -> None:

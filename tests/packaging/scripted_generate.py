@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 from dspy.lm15 import Message, Response, Usage
 
-from groundset.runs.config import make_config
-from groundset.runs.generation import run_generation
-from groundset.runs.models import Openers
+from groundset.engine.config import make_config
+from groundset.engine.generation import run_generation
+from groundset.engine.models import Openers
 from groundset.runtime.lms import LanguageModel
 from programs.steps import STEPS
 from signatures import AnswerQuestion

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundset.exports import EXPORTS
-from groundset.exports.base import EvaluationSet
-from groundset.exports.writing import export_run, read_set
-from groundset.runs.reviews import Review
-from groundset.runs.schedule import Verdict
-from groundset.runs.store import RunStore
+from groundset.sets.exports import EXPORTS
+from groundset.sets.exports.base import EvaluationSet
+from groundset.sets.exports.writing import export_run, read_set
+from groundset.store.reviews import Review
+from groundset.store.run_store import RunStore
+from groundset.store.tables import Verdict
 from programs.types import Attempt, Chunk, Context, Document, Retrieval, Sample
 
 HERE = Path(__file__).parent

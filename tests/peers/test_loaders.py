@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from groundset.exports.argilla import reader_id
-from groundset.exports.base import EvaluationSet
+from groundset.sets.exports.argilla import reader_id
+from groundset.sets.exports.base import EvaluationSet
 from programs.types import Sample
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(200)]

@@ -12,7 +12,7 @@ from groundset.corpus import documents
 from groundset.corpus.corpus import build_corpus
 from groundset.corpus.documents import read_documents
 from groundset.corpus.files import find_documents
-from groundset.parsing import formats
+from groundset.corpus.parsing import formats
 
 GOOD = "The mill was built by two brothers in 1887. " * 10
 TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from groundset.cli import models as command
-from groundset.cli import tables
+from groundset.commands import models as command
+from groundset.commands import tables
 from groundset.models.catalogue import CATALOGUE
 from programs.errors import UnknownModelError
 
@@ -94,7 +94,7 @@ def test_help_speaks(arguments):
 
 def test_importing_is_cheap():
     code = (
-        "import sys, groundset.models, groundset.cli.models, groundset.retrieval.embedder;"
+        "import sys, groundset.models, groundset.commands.models, groundset.retrieval.embedder;"
         "print({'torch', 'transformers', 'sentence_transformers', 'huggingface_hub'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True)

@@ -16,7 +16,7 @@ import model_hub
 import pytest
 from typer.testing import CliRunner
 
-from groundset.cli import models as command
+from groundset.commands import models as command
 from groundset.models import HubSpec, LocalSpec, ensure_available, parse_spec
 from groundset.models.hub_files import fetched_sha256
 from groundset.models.hub_names import fetched_files

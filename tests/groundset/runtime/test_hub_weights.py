@@ -6,10 +6,10 @@ from pathlib import Path
 import model_hub
 import pytest
 
+from groundset.engine.generation import _name_lm
+from groundset.engine.identity import ModelName
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.specs import ensure_available, parse_spec
-from groundset.runs.generation import _name_lm
-from groundset.runs.identity import ModelName
 from groundset.runtime.lms import open_lm
 from groundset.runtime.trial import check_weights
 from programs.errors import WeightsError

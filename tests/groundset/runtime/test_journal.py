@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from dspy.lm15 import Config, Message, Request, Response, ServerError, TokenLogprob, TopLogprob, Usage
 
-from groundset.runs.store import RunStore
 from groundset.runtime.journal import JournaledEngine, MemoryJournal, digest_of, evaluated_tokens
+from groundset.store.run_store import RunStore
 
 
 class CountingEngine:

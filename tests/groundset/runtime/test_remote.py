@@ -12,8 +12,8 @@ import pytest
 from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMError
 
+from groundset.engine.failures import fatal_error
 from groundset.models import servers
-from groundset.runs.failures import fatal_error
 from groundset.runtime import remote
 from groundset.runtime.journal import MemoryJournal
 from groundset.runtime.lms import open_lm

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from compile_reports import log, report
 
-from groundset.compiled import Users, load_compiled
+from groundset.engine.states import Users, load_compiled
 from groundset.tracking.compiles import CompileStore
 from groundset.tracking.experiments import best_of
 from groundset.tracking.place import store_host

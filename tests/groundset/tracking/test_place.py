@@ -5,7 +5,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from groundset.tracking.place import Place, told, tracking_place, without_secrets
+from groundset.privacy import without_secrets
+from groundset.tracking.place import Place, told, tracking_place
 from programs.errors import InputError
 
 

@@ -8,9 +8,9 @@ import mlflow
 import pytest
 import reported_run
 
-from groundset import cli
-from groundset.runs.record import write_files
-from groundset.runs.store import RunStore
+from groundset import commands
+from groundset.store.record import write_files
+from groundset.store.run_store import RunStore
 from groundset.tracking import runs
 from groundset.tracking.runs import log_report, track
 from groundset.tracking.store import TrackingStore
@@ -137,13 +137,13 @@ def test_the_command_says_what_became_of_it(
 ) -> None:
     def run(*arguments: Any) -> tuple[str, str]:
         with pytest.raises(SystemExit) as leaving:
-            cli.main(["report", str(tracked), *arguments])
+            commands.main(["report", str(tracked), *arguments])
         assert leaving.value.code == 0
         captured = capsys.readouterr()
         return captured.out, captured.err
 
-    monkeypatch.setattr(cli.privacy, "set_defaults", lambda **_: None)
-    monkeypatch.setattr("groundset.reporting.report.report_page", lambda facts: PAGE)
+    monkeypatch.setattr(commands.privacy, "set_defaults", lambda **_: None)
+    monkeypatch.setattr("groundset.report.report.report_page", lambda facts: PAGE)
     assert f"in {place}.\n" in run()[0]
     assert "Kept" not in run("--no-track")[0]
     monkeypatch.setattr(runs, "user_folder", lambda: place)

@@ -1,0 +1,185 @@
+"""The command line: one `groundset` command, and what its exit status means.
+
+| status | meaning |
+|---|---|
+| 0 | done |
+| 1 | groundset's fault, or a model's |
+| 2 | the input or an option is wrong |
+| 3 | `generate` made fewer samples than it was asked for |
+| 130 | interrupted |
+"""
+
+import itertools
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from groundset import __version__, privacy
+from groundset.commands import starting
+from groundset.printing import say, say_lines
+from programs.errors import GroundsetError, InputError
+
+_PROGRAM = "groundset"
+_BROKEN_PIPE = 141
+_INTERRUPTED = "interrupted"
+
+
+class _InterruptedError(GroundsetError):
+    exit_code = 130
+
+
+class _Group(TyperGroup):
+    """Tells an interruption from a command that ends with status 130 and has said so itself."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _InterruptedError(_INTERRUPTED) from error
+
+
+def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Return the whole command tree; the options of recipes are in it only if ``arguments`` name `generate`.
+
+    Command modules are imported here; they import torch, DSPy and their like only when they run, so that
+    `--help` is instant.
+    """
+    from groundset.commands import labels, models
+    from groundset.commands.chunk import chunk
+    from groundset.commands.compare import compare
+    from groundset.commands.compile import compile_steps
+    from groundset.commands.drop import drop
+    from groundset.commands.experiments import experiments, promote
+    from groundset.commands.export import export
+    from groundset.commands.generate import generate
+    from groundset.commands.importing import import_files
+    from groundset.commands.judge import judge
+    from groundset.commands.merge import merge
+    from groundset.commands.push import push
+    from groundset.commands.recipe_options import with_recipe_options
+    from groundset.commands.relabel import relabel
+    from groundset.commands.report import report
+    from groundset.commands.review import review
+    from groundset.commands.roundtrip import roundtrip
+    from groundset.commands.sample import sample
+    from groundset.commands.show import show
+    from groundset.commands.split import split
+    from groundset.commands.ui import ui
+    from groundset.commands.update import update
+
+    app = typer.Typer(
+        name=_PROGRAM,
+        cls=_Group,
+        help="Turn documents into a RAG evaluation set, on a language model on your own machine.",
+        epilog="`groundset COMMAND --help` explains a command. Set GROUNDSET_DEBUG=1 to see tracebacks.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    app.command()(with_recipe_options(generate, all_options="generate" in arguments))
+    for command in (chunk, judge, show, review, export, push, roundtrip, report, compare):
+        app.command()(command)
+    app.command("import")(import_files)
+    for remade in (merge, sample, split, drop, relabel, update):
+        app.command()(remade)
+    app.command("compile")(compile_steps)
+    app.command()(experiments)
+    app.command()(promote)
+    app.command()(ui)
+    app.add_typer(models.app, name="models")
+    app.add_typer(labels.app, name="labels")
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its status."""
+    starting.begin()
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    privacy.set_defaults(hub=asks_the_hub(arguments))
+    sys.exit(_run(arguments))
+
+
+def asks_the_hub(arguments: Sequence[str]) -> bool:
+    """Say whether a command line asks for the Hugging Face Hub: by an option, or because it sends something there."""
+    pushes = "push" in arguments[:1] and not any(each.partition("=")[0] == "--dry-run" for each in arguments)
+    return pushes or "--hub" in arguments
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        say(f"{_PROGRAM} {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    del version
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command and turn whatever it raises into one line and an exit status."""
+    try:
+        _refuse_empty(arguments)
+        with starting.loading(arguments):
+            app = build_app(arguments)
+        status = app(arguments, prog_name=_PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except KeyboardInterrupt:  # before a command runs
+        return _fail(_INTERRUPTED, _InterruptedError.exit_code)
+    except BrokenPipeError:
+        # Python flushes standard output once more on its way out; give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):
+            return _BROKEN_PIPE
+        raise
+    except typer.Abort:
+        return _fail("aborted", 1)
+    except GroundsetError as error:
+        return _fail(str(error), error.exit_code)
+    except typer.TyperException as error:
+        message = error.format_message().replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
+        return _fail(message, error.exit_code)
+    except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked
+        cause: BaseException | None = error  # DSPy wraps what comes from below it
+        while cause is not None:
+            if isinstance(cause, GroundsetError):
+                return _fail(str(cause), cause.exit_code)
+            cause = cause.__cause__
+        detail = str(error) or "no message"
+        return _fail(f"unexpected {type(error).__name__}: {detail} (set GROUNDSET_DEBUG=1 to see where)", 1)
+    return status if isinstance(status, int) else 0
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse empty arguments: as a path, one would name the working folder, which nobody meant.
+
+    Raises:
+        InputError: there is one, as a variable of a shell makes that is not set.
+    """
+    for before, argument in itertools.pairwise([_PROGRAM, *arguments]):
+        name, equals, value = argument.partition("=")
+        if argument == "" or (name.startswith("--") and equals and not value):
+            raise InputError(f"what follows {name or before} is empty; give a value, or leave it out")
+
+
+def _fail(message: str, status: int) -> int:
+    if os.environ.get("GROUNDSET_DEBUG", "") not in ("", "0"):
+        say_lines(traceback.format_exc(), err=True)
+    if message.startswith("Usage: "):  # a command without arguments: its help
+        say_lines(message, err=True)
+    else:
+        say(f"{_PROGRAM}: error: {' '.join(message.split())}", err=True)
+    return status

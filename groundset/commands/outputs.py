@@ -1,0 +1,106 @@
+"""What ``--out`` may name, and where a command speaks while its rows go to standard output."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from groundset.files import check_target, is_standard_output, is_stream
+from groundset.printing import say
+from programs.errors import InputError
+
+SUFFIX = ".jsonl"
+
+_Out = TypeVar("_Out", Path, Path | None)
+
+
+def new_run(out: _Out) -> _Out:
+    """Refuse a folder that no new run can be made in, while the command line is read.
+
+    Raises:
+        InputError: it holds something, or cannot be made or written.
+    """
+    from groundset.store.folder import check_free
+
+    if out is not None:
+        check_free(out)
+    return out
+
+
+def new_folder(out: _Out) -> _Out:
+    """Refuse a folder that can neither be made nor written, while the command line is read.
+
+    Raises:
+        InputError: it is a file, or cannot be made or written.
+    """
+    from groundset.folders import check_folder
+
+    if out is not None:
+        check_folder(out)
+    return out
+
+
+def new_file(out: _Out) -> _Out:
+    """Refuse a file that can neither be made nor replaced nor written into, while the command line is read.
+
+    Raises:
+        InputError: it is a folder, or cannot be made.
+    """
+    if out is not None:
+        check_target(out)
+    return out
+
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
+NewRunOption = Annotated[
+    Path, typer.Option("--out", metavar="RUN", help="The folder of the new run.", show_default=False, callback=new_run)
+]
+
+
+def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:
+    """Refuse a target of rows before any work is done for it; ask before an input is replaced.
+
+    A stream may have any name, a file has to end with ``.jsonl``. ``beside`` are further files that will be written.
+
+    Raises:
+        InputError: it cannot be written, has another ending, or is one of the inputs and nobody agreed to that.
+    """
+    check_target(out)
+    if is_stream(out):
+        return
+    if out.suffix.lower() != SUFFIX:
+        raise InputError(f"--out {out}: the rows are JSON lines; give it a name that ends with {SUFFIX}")
+    for each in beside:
+        check_target(each)
+    check_inputs(inputs, out, *beside)
+
+
+def check_inputs(inputs: Iterable[Path], *targets: Path) -> None:
+    """Ask before an input is replaced.
+
+    Raises:
+        InputError: a target is one of the inputs and nobody agreed to that.
+    """
+    given = list(inputs)
+    for target in targets:
+        if target.exists() and any(each.exists() and target.samefile(each) for each in given):
+            _ask_to_replace(target)
+
+
+def tell(text: str, out: Path) -> None:
+    """Print a line where it does not mix with the rows."""
+    say(text, err=is_standard_output(out))
+
+
+def name_of(out: Path) -> str:
+    """Return what to call a target."""
+    return "standard output" if is_standard_output(out) else str(out)
+
+
+def _ask_to_replace(target: Path) -> None:
+    if not sys.stdin.isatty():
+        raise InputError(f"--out would replace the input {target}; name another file")
+    if not typer.confirm(f"{target} is an input. Replace it?", err=True):
+        raise InputError(f"{target} was left as it is; name another file with --out")

@@ -1,0 +1,124 @@
+"""HTML: the main content of a page as Markdown, without navigation, scripts and link addresses."""
+
+import io
+import re
+import warnings
+
+from bs4 import Comment, Tag
+from bs4.dammit import EncodingDetector
+
+from groundset.corpus.parsing.converters import markitdown_converters
+from groundset.corpus.parsing.html_tree import parse_tree, split_long_lists, text_lengths
+from groundset.corpus.parsing.markdown import heading_title, parse_markdown
+from groundset.corpus.parsing.parsed import Parsed, UnparsableError
+from groundset.corpus.parsing.text import clean, decode
+
+# Handed to markitdown's converters, which pass them on to markdownify: plain words for the reader, and the
+# first row of a table as its header.
+MARKDOWN_OPTIONS = {
+    "strip": ["a", "b", "em", "i", "img", "strong", "u"],
+    "escape_underscores": False,
+    "escape_asterisks": False,
+    "escape_misc": False,
+    "table_infer_header": True,
+}
+_NOISE = (
+    "script, style, noscript, template, iframe, svg, canvas, object, embed,"
+    "form, button, select, input, nav, dialog,"
+    "[role=navigation], [role=search], [role=banner], [role=contentinfo], [role=dialog], [role=menu],"
+    "[hidden], sup.reference, span.mw-editsection, body > header, body > footer,"
+    "div#toc, div#sidebar, div#navbar, div#breadcrumbs, div#cookie-banner"
+)
+_NOISE_CLASS = re.compile(
+    r"(?:^|[-_ ])(?:cookies?|consent|breadcrumbs?|nav(?:bar|box|igation)?|menu|sidebar|toc|share|social|"
+    r"newsletter|advert(?:isement)?|noprint|skip-?link|pagination|pager|headerlink|anchor-link|site-?sub|print-?footer)"
+    r"(?:[-_ ]|$)",
+    re.IGNORECASE,
+)
+_CONTENT_TAGS = frozenset(
+    {"html", "body", "main", "article", "code", "pre", "td", "tr", *map("h{}".format, range(1, 7))}
+)
+_HIDDEN = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+# More blanks in a row than any page means: patterns of foreign code take time that grows with their square.
+_BLANKS = re.compile(r"[ \t]{1000,}")
+_MAX_TITLE = 1_000
+# Bytes of which the first twentieth may name the encoding.
+_HEAD = 1 << 18
+_SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
+# A page whose <main> holds less than this share of its text keeps that text for something else.
+_MIN_MAIN = 0.3
+# More than this share of the text in one "noise" element means that its class name says something else.
+_MAX_NOISE = 0.5
+
+
+def parse_html(data: bytes) -> Parsed:
+    """Parse a web page into Markdown, its title and its headings."""
+    declared = EncodingDetector.find_declared_encoding(data[:_HEAD], is_html=True)
+    text = _BLANKS.sub(" ", clean(decode(data, declared)))
+    soup = parse_tree(text)
+    page_title = " ".join(soup.title.get_text().split())[:_MAX_TITLE] if soup.title else ""
+    root = soup.body or soup
+    _drop_noise(root)
+    content = _main_content(root)
+    # Where it stands, an aside would tear the article apart and pass its heading to the text that follows. The
+    # innermost goes first, so that none is taken out with others inside.
+    asides = [aside.extract() for aside in reversed(content.find_all("aside"))]
+    content.extend(reversed(asides))
+    split_long_lists(soup, content)
+    html = str(content)
+    soup.decompose()  # the converter makes a tree of its own
+    markdown = re.sub(r"\n{3,}", "\n\n", clean(html_to_markdown(html)))
+    parsed = parse_markdown(markdown)
+    title = heading_title(parsed.text, parsed.headings)
+    return parsed._replace(title=title or _SITE_NAME.sub("", page_title) or None)
+
+
+def html_to_markdown(html: str) -> str:
+    """Convert HTML to Markdown."""
+    convert = markitdown_converters().HtmlConverter().convert
+    from markitdown import StreamInfo
+
+    info = StreamInfo(mimetype="text/html", extension=".html", charset="utf-8")
+    with warnings.catch_warnings():
+        # It warns when a deeply nested page falls back to its bare text, which is what we want.
+        warnings.simplefilter("ignore")
+        try:
+            result = convert(io.BytesIO(html.encode()), info, **MARKDOWN_OPTIONS)
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            # An odd page fails anywhere in foreign code, with any exception; the other documents are read.
+            raise UnparsableError(f"it cannot be converted ({type(error).__name__})") from error
+    return str(result.markdown)
+
+
+def _drop_noise(root: Tag) -> None:
+    for comment in root.find_all(string=lambda text: isinstance(text, Comment)):
+        comment.extract()
+    for element in root.select(_NOISE):
+        element.decompose()
+    lengths = text_lengths(root)
+    dropped: set[int] = set()
+    for element in root.find_all(_is_noise):
+        if id(element) not in dropped and lengths[id(element)] <= _MAX_NOISE * lengths[id(root)]:
+            dropped.update(map(id, element.find_all(True)))
+            element.decompose()
+
+
+def _is_noise(element: Tag) -> bool:
+    # Classes only: an id is often made from a heading ("cookies") and names content.
+    classes = " ".join(filter(None, element.get_attribute_list("class")))
+    hidden = _HIDDEN.search(str(element.get("style") or ""))
+    return element.name not in _CONTENT_TAGS and bool(hidden or _NOISE_CLASS.search(classes))
+
+
+def _main_content(root: Tag) -> Tag:
+    """Return the page's one ``<main>`` or ``<article>``, or all of it where that holds too little."""
+    total = len(root.get_text())
+    if not total:
+        raise UnparsableError("no text")
+    for selector in ("main, [role=main]", "article"):
+        found = root.select(selector)
+        if len(found) == 1 and len(found[0].get_text()) >= _MIN_MAIN * total:
+            return found[0]
+    return root

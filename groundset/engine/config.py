@@ -1,0 +1,244 @@
+"""The configuration of a run: defaults, then a file, then the options of the command line."""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from groundset.corpus import ChunkerName, CorpusOptions
+from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.engine.states import CHAMPION, NONE, SHIPPED
+from groundset.models.catalogue import CATALOGUE, DEFAULT_LM
+from groundset.models.hub_names import PREFIX
+from groundset.options import option_name, reason_of, recipe_options, wrong_options
+from groundset.retrieval.stores import STORES
+from groundset.store.tables import WINDOW
+from programs.errors import InputError
+from programs.foreign import MAX_ROW, small_text
+from programs.recipes import RECIPES
+from programs.recipes.base import Options, Recipe
+
+_NAMES_OR_PATHS = ("lm", "critic_lm", "compiled", "embedder", "vector_store")
+
+
+class RunConfig(BaseModel):
+    """Everything that a run is asked for.
+
+    ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. Without
+    ``size`` and ``min_length`` the recipe says how many samples there are to be, and how short chunks may be. Without
+    ``mode`` and ``critic`` the model says how it is asked and who decides (see :mod:`groundset.engine.modes`).
+    ``options`` are all options of the recipe. ``lm_file`` and ``critic_lm_file`` are the files that named the models,
+    None if the caller did.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    documents: tuple[Path, ...] = ()
+    chunks: Path | None = None
+    size: int | None = Field(default=None, ge=1)
+    recipe: str = "evolved"
+    lm: str = Field(default=DEFAULT_LM, min_length=1)
+    lm_file: Path | None = Field(default=None, exclude=True)
+    mode: str | None = Field(default=None, min_length=1)
+    critic: str | None = None
+    critic_lm: str | None = Field(default=None, min_length=1)
+    critic_lm_file: Path | None = Field(default=None, exclude=True)
+    least_score: float = Field(default=1.5, ge=0, le=2)
+    compiled: str = Field(default="shipped", min_length=1)
+    embedder: str = Field(default="all-minilm-l6-v2", min_length=1)
+    parser: str = Field(default="en-core-web-sm", min_length=1)
+    chunker: ChunkerName = "recursive"
+    chunk_size: int | None = Field(default=None, ge=1)
+    chunk_overlap: int = Field(default=0, ge=0)
+    merge: int = Field(default=1, ge=1)
+    min_length: int | None = Field(default=None, ge=0)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    workers: int = Field(default=1, ge=1, le=WINDOW)
+    vector_store: str = Field(default="faiss", min_length=1)
+    options: SerializeAsAny[Options] = Field(default_factory=lambda: RECIPES["evolved"].options())
+
+    @field_validator("chunks")
+    @classmethod
+    def _check_chunks(cls, value: Path | None) -> Path | None:
+        if value is not None and value.suffix.lower() not in CHUNK_SUFFIXES:
+            raise ValueError(f"own chunks come in files that end with {' or '.join(sorted(CHUNK_SUFFIXES))}")
+        return value
+
+    @model_validator(mode="after")
+    def _check_corpus_options(self) -> Self:
+        try:
+            self.corpus_options()
+        except ValidationError as error:
+            raise ValueError(reason_of(error.errors()[0]["msg"])) from error
+        return self
+
+    @property
+    def row(self) -> Recipe:
+        """Return the recipe."""
+        return RECIPES[self.recipe]
+
+    @property
+    def deciding(self) -> str:
+        """Return the name of the critic; that of modes that do not write freely where nobody chose one."""
+        return self.critic or "head"
+
+    def told(self) -> dict[str, Any]:
+        """Return all options by name as JSON values, those of the recipe among them: what ``--config`` reads again."""
+        own = self.model_dump(mode="json")
+        return {**{name: value for name, value in own.items() if name != "options"}, **own["options"]}
+
+    def corpus_options(self) -> CorpusOptions:
+        """Return the part that says how documents become chunks."""
+        return CorpusOptions(
+            chunker=self.chunker,
+            chunk_size=self.chunk_size,
+            chunk_overlap=self.chunk_overlap,
+            merge=self.merge,
+            min_length=self.row.min_length if self.min_length is None else self.min_length,
+        )
+
+    def anchored(self) -> "RunConfig":
+        """Return the same with absolute paths, so that it holds in any working directory."""
+        documents = tuple(path.absolute() for path in self.documents)
+        paths = _paths_from(Path(), {name: getattr(self, name) for name in _NAMES_OR_PATHS})
+        return self.model_copy(
+            update={"documents": documents, "chunks": self.chunks and self.chunks.absolute(), **paths}
+        )
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """Return the paths of the documents and of the user's own chunks."""
+        return (*self.documents, *((self.chunks,) if self.chunks else ()))
+
+
+def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig:
+    """Return the configuration of the options that were given, over those of a file, over the defaults.
+
+    Args:
+        given: options by field name; those that are None were not given.
+        file: a TOML file of options, or the ``run.json`` of a former run, where null stands for the default.
+
+    Raises:
+        InputError: an option is wrong; the message names it, and the file if it comes from there.
+    """
+    options = {name: value for name, value in given.items() if value is not None and value != ()}
+    in_file = {} if file is None else read_config_file(file)
+    told = {**{name: value for name, value in in_file.items() if value is not None}, **options}
+    recipe = told.get("recipe", RunConfig.model_fields["recipe"].default)
+    if recipe not in RECIPES:
+        raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")
+    common = {name: value for name, value in told.items() if name in RunConfig.model_fields}
+    for model in ("lm", "critic_lm"):
+        if model in told and model not in options:
+            common[f"{model}_file"] = file
+    others = {name: value for name, value in told.items() if name not in common}
+    known = recipe_options()
+    for name in others:
+        if name not in known:
+            near = _near(option_name(name), map(option_name, _known()))
+            raise InputError(f"there is no option {option_name(name)}{near}")
+        if recipe not in known[name].owners:
+            owners = " and ".join(known[name].owners)
+            raise InputError(f"{option_name(name)} is an option of the recipe {owners}, not of {recipe}")
+    try:
+        config = RunConfig(**common, options=RECIPES[recipe].options(**others))
+    except ValidationError as error:
+        whole = "--chunk-overlap" if error.title == RunConfig.__name__ else f"--recipe {recipe}"
+        raise wrong_options(error, options, whole, file) from error
+    if not config.sources:
+        raise InputError("no documents were named: give files or folders, or --chunks FILE")
+    return config
+
+
+def read_config_file(file: Path) -> dict[str, Any]:
+    """Return the options in a TOML file, or in the ``run.json`` of a former run.
+
+    Relative paths in a TOML file are relative to its folder.
+
+    Raises:
+        InputError: it cannot be read, or an option in it is unknown.
+    """
+    try:
+        text = small_text(file, MAX_ROW)
+        values = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+    except InputError as error:
+        raise InputError(f"--config {error}") from error
+    except OSError as error:
+        raise InputError(f"--config {file}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise InputError(f"--config {file}: nested too deep") from error
+    except ValueError as error:  # JSON and TOML errors are of this kind
+        kind = "JSON" if file.suffix.lower() == ".json" else "TOML"
+        raise InputError(f"--config {file}: not {kind} ({error})") from error
+    is_record = file.suffix.lower() == ".json" and isinstance(values, dict) and "configuration" in values
+    if is_record:
+        values = values["configuration"]
+    if not isinstance(values, dict):
+        raise InputError(f"--config {file}: holds no options")
+    options = {name.replace("-", "_"): value for name, value in values.items()}
+    known = [name.replace("_", "-") for name in _known()]
+    for name in (name.replace("_", "-") for name in options):
+        if name not in known:
+            raise InputError(f"--config {file}: there is no option {name}{_near(name, known)}")
+    # A record has absolute paths; those that older ones have otherwise were never relative to its folder.
+    return options if is_record else _anchored(options, file)
+
+
+def _known() -> list[str]:
+    """Return the names of all options."""
+    return sorted({*RunConfig.model_fields, *recipe_options()} - {"options", "lm_file", "critic_lm_file"})
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _anchored(options: dict[str, Any], file: Path) -> dict[str, Any]:
+    folder = file.parent
+    documents = options.get("documents")
+    if "" in (options.get("chunks"), *(documents if isinstance(documents, list) else [documents])):
+        raise InputError(f"--config {file}: the path of documents or chunks is empty; name a file or a folder")
+    if isinstance(documents, str):
+        documents = [documents]
+    if isinstance(documents, list) and all(isinstance(name, str) for name in documents):
+        options["documents"] = [folder / name for name in documents]
+    if isinstance(options.get("chunks"), str):
+        options["chunks"] = folder / options["chunks"]
+    return {**options, **_paths_from(folder, options)}
+
+
+def _paths_from(folder: Path, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return those options that hold a path where others hold a name, with an absolute one."""
+    found = {}
+    for name in _NAMES_OR_PATHS:
+        value = options.get(name)
+        if isinstance(value, str) and (path := _path_in(name, value, folder)).strip():
+            found[name] = f"{value.removesuffix(path)}{(folder / Path(path).expanduser()).absolute()}"
+    return found
+
+
+def _path_in(option: str, value: str, folder: Path) -> str:
+    """Return the path that the value of an option holds, nothing if it holds a name."""
+    if option == "vector_store":
+        kind, _, path = value.partition(":")
+        return path if kind in STORES and STORES[kind].takes_folder else ""
+    if option in ("lm", "critic_lm"):
+        is_path = value.lower().endswith(".gguf") and not value.startswith(PREFIX)
+    elif option == "compiled":
+        is_path = value not in (SHIPPED, CHAMPION, NONE)
+    else:
+        is_path = value.startswith((".", "/", "~")) or (value not in CATALOGUE and (folder / value).is_dir())
+    return value if is_path else ""

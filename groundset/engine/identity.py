@@ -1,0 +1,118 @@
+"""What makes two runs the same: everything that affects their results, and nothing else."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from groundset import __version__
+from groundset.corpus import find_documents
+from groundset.corpus.parsing.formats import SUFFIXES
+from groundset.engine.config import RunConfig
+from groundset.engine.program import program_hash
+from groundset.options import option_name
+from programs.errors import DocumentError, RunMismatchError
+from programs.recipes import RECIPES
+
+Identity = dict[str, Any]
+
+# Options that count in another way, or not at all; every other one counts by its value.
+_NOT_PLAIN = {
+    "documents", "chunks",  # by their bytes
+    "lm", "critic_lm", "embedder", "parser", "compiled",  # by what they turn out to be
+    "chunk_size", "min_length", "options",  # by what they come to
+    "workers", "vector_store",  # whatever they are, the results are the same
+    "size",  # a run may be asked for more on its way, see groundset.engine.growth
+}  # fmt: skip
+
+
+class ModelName(NamedTuple):
+    """What names a model, and the hash of its weights where they are known; only the hash is compared then."""
+
+    name: str
+    sha256: str | None
+
+
+def identity_of(config: RunConfig) -> Identity:
+    """Return what the configuration and the bytes of its documents say about the results.
+
+    Raises:
+        InputError: a document or folder does not exist.
+    """
+    return {
+        **config.model_dump(mode="json", exclude=_NOT_PLAIN),
+        **config.options.compared(),
+        "chunk_size": config.corpus_options().size,
+        "min_length": config.corpus_options().min_length,
+        "documents": hash_sources(config.sources),
+        "program": ModelName(__version__, program_hash(config.recipe, RECIPES))._asdict(),
+    }
+
+
+def with_models(identity: Identity, **models: ModelName | None) -> Identity:
+    """Return the identity together with models, by option name; None says that there is none."""
+    return {**identity, **{option: model and model._asdict() for option, model in models.items()}}
+
+
+def identity_digest(identity: Mapping[str, Any]) -> str:
+    """Return one SHA-256 for an identity."""
+    compared = {name: _compared(value) for name, value in identity.items()}
+    return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
+
+
+def check_same(stored: Mapping[str, Any], asked: Mapping[str, Any], folder: Path) -> None:
+    """Refuse to go on with a run that was begun otherwise; what ``asked`` does not know yet is passed over.
+
+    Raises:
+        RunMismatchError: the message names each option that differs, and both values.
+    """
+    differing = [name for name in asked if _compared(stored.get(name)) != _compared(asked[name])]
+    if differing:
+        told = "; ".join(_tell(name, stored.get(name), asked[name]) for name in differing)
+        raise RunMismatchError(f"--out {folder}: the run there was begun otherwise: {told}. Name another folder.")
+
+
+def _compared(value: Any) -> Any:
+    """Return what two values are compared by: weights by their hash, else by name."""
+    if isinstance(value, dict) and "sha256" in value:
+        return value["sha256"] or value["name"]
+    return value
+
+
+def hash_sources(paths: Sequence[Path]) -> str:
+    """Return one SHA-256 for the names and bytes of all files that can become documents."""
+    total = hashlib.sha256()
+    for file, name in find_documents(paths).files:
+        if file.suffix.lower() in SUFFIXES or file in paths:
+            total.update(f"{name}\0{_file_digest(file)}\n".encode("utf-8", "surrogateescape"))
+    return total.hexdigest()
+
+
+def _file_digest(file: Path) -> str:
+    try:
+        if not file.is_file():
+            return "not a regular file"
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except PermissionError:
+        return "unreadable"
+    except OSError as error:
+        raise DocumentError(f"{file}: {error.strerror or error}") from error
+
+
+def _tell(name: str, stored: Any, asked: Any) -> str:
+    if name == "documents":
+        return "the documents have changed since"
+    if name == "program":
+        return f"groundset itself has changed since ({_shown(stored)}, now {_shown(asked)})"
+    return f"{option_name(name)} was {_shown(stored)}, is {_shown(asked)}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not given"
+    if isinstance(value, dict) and "sha256" in value:
+        weights = f" ({value['sha256'][:12]})" if value["sha256"] else ""
+        return f"{value['name']}{weights}"
+    return ",".join(f"{key}={count}" for key, count in value.items()) if isinstance(value, dict) else str(value)

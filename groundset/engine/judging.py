@@ -1,0 +1,242 @@
+"""The critics alone, over rows that hold a chunk, or a question and its passage."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from groundset.models.catalogue import DEFAULT_EMBEDDER
+from groundset.options import for_python
+from programs.errors import InputError
+from programs.foreign import MAX_TEXT
+from programs.text import plain_passage
+
+if TYPE_CHECKING:
+    from groundset.engine.preparation import Phases
+    from groundset.engine.states import Compiled
+    from groundset.store.call_file import CallFile
+    from programs.critics import Critic
+    from programs.deciding import Decision
+
+Kind = Literal["chunks", "questions"]
+Row = dict[str, Any]
+Decide = Callable[[Sequence[Row]], list["Decision"]]
+
+FIELDS: Mapping[Kind, tuple[str, ...]] = {"chunks": ("text",), "questions": ("question", "passage")}
+_BATCH = 64  # of a head, which embeds a batch at once
+_LM_BATCH = 1  # each row takes a language model seconds
+
+
+@for_python
+def judge(
+    kind: Kind,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    critic: str = "head",
+    lm: str | None = None,
+    critic_lm: str | None = None,
+    embedder: str = DEFAULT_EMBEDDER,
+    compiled: str = "shipped",
+    tracking: str | None = None,
+    quiet: bool = False,
+) -> list[Row]:
+    """Judge chunks or questions, each by itself.
+
+    Args:
+        kind: what the rows hold: for ``"chunks"`` a ``text``, for ``"questions"`` a ``question`` and a ``passage``, or
+            ``contexts`` as in samples.jsonl.
+        rows: mappings; other keys pass through.
+        critic: who decides: head (quick, no language model), lm, ensemble of both, or verdict (a language model that
+            says why).
+        lm: the language model of the critics lm, ensemble and verdict.
+        critic_lm: the same, by the name that ``generate`` has for it.
+        embedder: the embedding model of the critics head and ensemble.
+        compiled: compiled states: shipped, champion, none or a folder of your own.
+        tracking: the MLflow store of champions, an address or a folder; by default that of ``generate``.
+        quiet: show no progress.
+
+    Returns:
+        New rows, each with ``probability`` (of being good), ``verdict`` (``"good"`` or ``"bad"``), ``scores`` (what the
+        critic says of each part), ``weakest`` (the part with the lowest probability), and from the critic verdict
+        ``reasons`` by part.
+
+    Raises:
+        InputError: a row or an option is wrong; the message names it.
+        ModelError: a model cannot be found or loaded.
+    """
+    from groundset.progress import Progress
+
+    if kind not in FIELDS:
+        raise InputError(f"kind {kind}: choose chunks or questions")
+    taken = [dict(row) for row in rows]
+    for number, row in enumerate(taken):
+        check_row(row, FIELDS[kind], f"rows[{number}]")
+    if not taken:
+        return []
+    with Progress(quiet=quiet) as progress:
+        return list(
+            judged_rows(
+                kind,
+                taken,
+                progress,
+                critic=critic,
+                lm=judging_lm(critic, lm, critic_lm),
+                embedder=embedder,
+                compiled=compiled,
+                tracking=tracking,
+            )
+        )
+
+
+def judging_lm(critic: str, lm: str | None, critic_lm: str | None) -> str | None:
+    """Return the language model that a critic asks: where nothing is written, ``--lm`` and ``--critic-lm`` name one.
+
+    Raises:
+        InputError: they name two, or the critic asks none.
+    """
+    from programs.critics import check_critic
+
+    check_critic(critic, critic_lm)
+    if None not in (lm, critic_lm) and lm != critic_lm:
+        raise InputError(f"--lm {lm} and --critic-lm {critic_lm}: one language model judges; name one of them")
+    return critic_lm or lm
+
+
+def check_row(row: Mapping[str, Any], fields: Sequence[str], where: str) -> None:
+    """Refuse a row without the named texts, or with one that is too long.
+
+    Raises:
+        InputError: one is missing or too long; the message begins with ``where``.
+    """
+    for field in fields:
+        text = text_of(row, field)
+        if not text.strip():
+            raise InputError(f"{where}: `{field}` is missing, empty or not a text")
+        if len(text) > MAX_TEXT:
+            raise InputError(f"{where}: `{field}` is longer than {MAX_TEXT:,} characters")
+
+
+def judged_rows(
+    kind: Kind,
+    rows: Sequence[Row],
+    phases: "Phases",
+    *,
+    critic: str,
+    lm: str | None,
+    embedder: str,
+    compiled: str,
+    tracking: str | None = None,
+    journal: "CallFile | None" = None,
+) -> Iterator[Row]:
+    """Load what the critic needs, and yield each row with what the critic said; see :func:`judge`.
+
+    ``journal`` keeps the finished calls of a language model, in memory by default.
+
+    Raises:
+        InputError: an option is wrong.
+        ModelError: a model cannot be found or loaded.
+    """
+    opened = open_judge(kind, critic, lm, embedder, compiled, tracking, journal)
+    with opened as decide, phases.phase("Judging", len(rows)) as advance:
+        size = _BATCH if critic == "head" else _LM_BATCH
+        for start in range(0, len(rows), size):
+            batch = rows[start : start + size]
+            for row, decision in zip(batch, decide(batch), strict=True):
+                yield {**row, **_told(decision)}
+            advance(len(batch))
+
+
+def text_of(row: Mapping[str, Any], field: str) -> str:
+    """Return a text of a row, empty if it has none.
+
+    A row without `passage` has the texts of its `contexts` for one, as the critics of the run saw them.
+    """
+    if field == "passage" and row.get(field) is None and isinstance(contexts := row.get("contexts"), list):
+        texts = [each["text"] for each in contexts if isinstance(each, dict) and isinstance(each.get("text"), str)]
+        return plain_passage(texts) if len(texts) == len(contexts) else ""
+    value = row.get(field)
+    return value if isinstance(value, str) else ""
+
+
+class OpenCritic(NamedTuple):
+    """A critic by step, the compiled states in use, and the name of the language model if one decides."""
+
+    critics: Mapping[str, "Critic"]
+    compiled: "Compiled"
+    lm: str | None
+
+
+@contextmanager
+def open_critic(
+    critic: str,
+    lm: str | None,
+    embedder: str,
+    compiled: str,
+    tracking: str | None = None,
+    journal: "CallFile | None" = None,
+) -> Iterator[OpenCritic]:
+    """Load what a critic needs; see :func:`judge`."""
+    from groundset.engine.states import Users, load_compiled
+    from programs.critics import EMBEDDING, MODEL_FREE, check_critic, open_critics
+    from programs.languages import LANGUAGES
+    from programs.languages.table import Languages
+
+    check_critic(critic)
+    with ExitStack() as stack:
+        encoder = language_model = None
+        if critic not in MODEL_FREE and lm is not None:
+            from groundset.runtime.lms import open_lm
+
+            language_model = stack.enter_context(open_lm(lm, journal=journal))
+            if journal is not None:
+                stack.enter_context(journal)
+        if critic in EMBEDDING:
+            from groundset.retrieval.embedder import load_embedder
+
+            encoder = load_embedder(embedder)
+        named = (language_model.name, language_model.sha256) if language_model else (None, None)
+        sha256, dimension = (encoder.sha256, encoder.dimension) if encoder else (None, None)
+        states = load_compiled(compiled, Users(critic, sha256, named[0], named[1], dimension), tracking)
+        opened = open_critics(
+            critic,
+            languages=Languages(LANGUAGES),
+            embedder=encoder,
+            language_model=language_model,
+            heads=states.heads,
+            blends=states.blends,
+        )
+        yield OpenCritic(opened, states, named[0])
+
+
+@contextmanager
+def open_judge(
+    kind: Kind,
+    critic: str,
+    lm: str | None,
+    embedder: str,
+    compiled: str,
+    tracking: str | None = None,
+    journal: "CallFile | None" = None,
+) -> Iterator[Decide]:
+    """Load what the critic needs and yield what judges a batch of rows."""
+    from programs.judging import judge_chunks, judge_questions
+
+    with open_critic(critic, lm, embedder, compiled, tracking, journal) as opened:
+        step = "chunk" if kind == "chunks" else "judge"
+        deciding, state = opened.critics[step], opened.compiled.predictors.get(step)
+        if kind == "chunks":
+            yield lambda rows: judge_chunks([row["text"] for row in rows], deciding, state)
+        else:
+            yield lambda rows: judge_questions(
+                [(row["question"], text_of(row, "passage")) for row in rows], deciding, state
+            )
+
+
+def _told(decision: "Decision") -> Row:
+    """Return what is added to a row."""
+    return {
+        "probability": round(decision.probability, 6),
+        "verdict": "good" if decision.good else "bad",
+        "scores": decision.parts(),
+        "weakest": decision.weakest,
+        **({"reasons": decision.reasons} if decision.reasons else {}),
+    }

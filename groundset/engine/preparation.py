@@ -1,0 +1,108 @@
+"""What is read off every chunk once, ahead of a run and without a language model, in batches and stored.
+
+A process that is killed here goes on where it was. ``check`` is called after every batch and may raise to end it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, closing
+from typing import Any, Protocol
+
+from groundset.engine.reading import read_batches
+from groundset.store.run_store import RunStore
+from programs.stages.contexts import Contexts
+from programs.types import Context, Reject, StepRecord
+
+# What is embedded is committed in slices. They are cut the same whatever an earlier process got done, because how a
+# text is rounded depends on those beside it: a run that goes on has the bits of one that was never ended.
+_SLICE = 256
+
+
+class Embed(Protocol):
+    """Embeds many texts; see :meth:`groundset.retrieval.embedder.Embedder.encode_corpus`."""
+
+    def __call__(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> Any:
+        """Return a row for each text, and tell after each batch how many more are done."""
+        ...
+
+
+class Phases(Protocol):
+    """Shows how far something is."""
+
+    def phase(self, doing: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
+        """Begin to show something that is done ``total`` times; call what is yielded with how many more are done."""
+        ...
+
+
+def read_chunks(store: RunStore, parser: Any, phases: Phases, check: Callable[[], None]) -> None:
+    """Read what each chunk can be asked and which evolutions can grow, on all cores."""
+    chunks = store.without("reading")
+    if not chunks:
+        return
+    with phases.phase("Reading chunks", len(chunks)) as advance, closing(read_batches(chunks, parser)) as batches:
+        for batch in batches:
+            store.learn("reading", ((context.chunk.chunk_id, _stored(context)) for context in batch))
+            advance(len(batch))
+            check()
+
+
+def embed_chunks(store: RunStore, encode_corpus: Embed, phases: Phases, check: Callable[[], None]) -> None:
+    """Embed the text of each chunk, on all cores."""
+    missing = {chunk.chunk_id for chunk in store.without("vector")}
+    if not missing:
+        return
+    # Chunks of a length go together, so that little of a batch is padding.
+    ordered = sorted(store.chunks(), key=lambda chunk: (-len(chunk.text), chunk.chunk_id))
+    with phases.phase("Embedding chunks", len(missing)) as advance:
+        for batch in _batches(ordered, _SLICE):
+            ids = [chunk.chunk_id for chunk in batch]
+            if missing.isdisjoint(ids):
+                continue
+            vectors = encode_corpus([chunk.text for chunk in batch], on_done=_told(advance, check))
+            store.learn("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
+
+
+def _told(advance: Callable[[int], None], check: Callable[[], None]) -> Callable[[int], None]:
+    def told(count: int) -> None:
+        advance(count)
+        check()
+
+    return told
+
+
+def score_chunks(
+    store: RunStore, stage: Contexts, phases: Phases, check: Callable[[], None], *, below: float | None = None
+) -> None:
+    """Let a critic that costs no call score each chunk; those that it refuses are rejects of the run.
+
+    With ``below`` only scores of a lower probability are kept: whoever judges later judges the other chunks.
+    """
+    missing = {chunk.chunk_id for chunk in store.without("score")}
+    if not missing:
+        return
+    with phases.phase("Scoring chunks", len(missing)) as advance:
+        for batch in _batches(list(store.contexts().values()), _SLICE):
+            if missing.isdisjoint(context.chunk.chunk_id for context in batch):
+                continue
+            stage.embed_ahead(batch)
+            scores = []
+            for context in batch:
+                name, score = context.chunk.chunk_id, stage.score(context)
+                surely = below is None or (score.probability is not None and score.probability < below)
+                if surely and name in missing:
+                    scores.append((name, score))
+                advance(1)
+                check()
+            rejects = [_refused(name, record) for name, record in scores if record.reason is not None]
+            store.learn("score", ((name, record.model_dump_json()) for name, record in scores), rejects)
+
+
+def _refused(chunk_id: str, record: StepRecord) -> Reject:
+    return Reject(step=record.step, reason=str(record.reason), chunk_id=chunk_id, probability=record.probability)
+
+
+def _stored(context: Context) -> str:
+    return context.model_dump_json(exclude={"chunk", "score", "split"})
+
+
+def _batches(items: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
+    return (items[start : start + size] for start in range(0, len(items), size))

@@ -1,8 +1,0 @@
-"""Imports: sets that were made elsewhere, read from the files that other tools write, by name."""
-
-from collections.abc import Mapping
-
-from groundset.imports import autorag, beir, jsonl
-from groundset.imports.base import ImportFormat
-
-IMPORTS: Mapping[str, ImportFormat] = {module.IMPORT.name: module.IMPORT for module in (autorag, beir, jsonl)}

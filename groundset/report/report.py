@@ -1,0 +1,54 @@
+"""A run as a page: written to a file, and kept with the run where it is tracked."""
+
+from pathlib import Path
+
+from groundset.files import check_target, is_stream, write_text
+from groundset.report.facts import RunFacts, read_facts
+from programs.errors import InputError
+
+SUFFIX = ".html"
+NAME = f"report{SUFFIX}"
+_MAIN = ("Samples", "Expected good", "Signed", "Hit at 1", "Documents asked about", "Smallest difference seen")
+
+
+def default_out(run: Path) -> Path:
+    """Return where the report of a run goes if nobody says."""
+    return run / NAME
+
+
+def check_page(out: Path) -> None:
+    """Refuse what a page cannot be written to, before any work is done for it.
+
+    Raises:
+        InputError: it is a folder, or has another ending.
+    """
+    check_target(out)
+    if not is_stream(out) and out.suffix.lower() != SUFFIX:
+        raise InputError(f"--out {out}: the report is a page; give it a name that ends with {SUFFIX}")
+
+
+def write_report(run: Path, out: Path | None = None) -> str:
+    """Write the report of a run to a file, whole or not at all, and return the page.
+
+    Without ``out`` it goes into the run, where no link is followed.
+
+    Raises:
+        InputError: the folder holds no run, or the file cannot be written.
+        DamagedRunError: what the run holds cannot be read.
+    """
+    if out is not None:
+        check_page(out)
+    page = report_page(read_facts(run))
+    write_text(out or default_out(run), page, follow=out is not None)
+    return page
+
+
+def report_page(facts: RunFacts) -> str:
+    """Return the report of a run as HTML."""
+    from groundset.report.page import render
+    from groundset.report.sections import SECTIONS
+
+    sections = [section(facts) for section in SECTIONS]
+    figures = {each.name: each for section in sections for each in section.figures}
+    main = [figures[name] for name in _MAIN if name in figures]
+    return render(f"Report on {facts.name}", sections[0].about, sections, main)

@@ -1,0 +1,230 @@
+"""The pages of a review and what their forms do. Everything that is shown is escaped by the templates."""
+
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from flask import Blueprint, Flask, abort, redirect, render_template, request, url_for
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response
+
+from groundset.printing import printable
+from groundset.review.bodies import LONGEST_BODY, receive
+from groundset.review.cards import card_of
+from groundset.review.desk import Desk, Item
+from groundset.review.duels import duels, entrants, seen_openly
+from groundset.review.filters import FACTS, STATES, Filter, choices
+from groundset.review.guard import guard
+from groundset.review.progress import agreements, progress_of
+from groundset.review.reasons import SIGN_KEY, WORDS, reasons_for
+from groundset.store.reviews import Review
+from programs.errors import GroundsetError
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+_ON_A_PAGE = 100
+_SUGGESTED = 200  # documents
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def make_app(desk: Desk, token: str) -> Flask:
+    """Return the application that serves a desk below ``/token/``, one request at a time."""
+    app = Flask("groundset.review", static_folder=None)
+    app.config.update(MAX_CONTENT_LENGTH=LONGEST_BODY, MAX_FORM_MEMORY_SIZE=LONGEST_BODY)
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.filters["shown"] = lambda text: printable(text, lines=True)
+    app.jinja_env.filters["tidy"] = _tidy
+    app.jinja_env.globals.update(words=WORDS, sign_key=SIGN_KEY)
+    guard(app, token)
+    app.register_blueprint(_pages(desk), url_prefix=f"/{token}")
+    answer, turn = app.wsgi_app, threading.Lock()
+
+    def in_turn(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        try:
+            receive(environ)  # a body that comes slowly keeps nobody else waiting
+        except HTTPException as refused:
+            return refused(environ, start_response)
+        with turn:
+            return answer(environ, start_response)
+
+    app.wsgi_app = in_turn  # type: ignore[method-assign]
+    return app
+
+
+def _pages(desk: Desk) -> Blueprint:
+    pages = Blueprint("pages", "groundset.review", static_folder="static", template_folder="templates")
+
+    def asked() -> Filter:
+        return Filter.of(request.args, blind=desk.blind)
+
+    def item_of(key: str) -> Item:
+        return desk.item(key) or abort(404)
+
+    def go(page: str, **values: Any) -> Response:
+        values.update(asked().query)
+        return redirect(url_for(f"pages.{page}", **values), 303)
+
+    def go_on(current: Item | None, **values: Any) -> Response:
+        following = desk.next(asked(), current)
+        return go("show", key=following.key, **values) if following else go("done", **values)
+
+    @pages.before_request
+    def take_up() -> None:
+        if request.endpoint != "pages.static":
+            desk.refresh()
+
+    @pages.errorhandler(GroundsetError)
+    def explain(error: GroundsetError) -> tuple[str, int]:
+        return render_template("message.html", error=str(error)), 500
+
+    @pages.context_processor
+    def everywhere() -> dict[str, Any]:
+        return {
+            "desk": desk,
+            "query": asked().query,
+            "progress": progress_of(desk),
+            "agreements": [] if desk.blind else agreements(desk),
+            "told": request.args.get("told", ""),
+        }
+
+    def before_this() -> dict[str, Any]:
+        """Return what the note about the item before this one tells: its verdict, and what others say of it."""
+        item = desk.item(request.args.get("after", ""))
+        if item is None:
+            return {"after": None}
+        return {
+            "after": item,
+            "after_own": desk.own(item),
+            "after_card": card_of(desk, item),
+            "after_others": desk.others(item),
+        }
+
+    @pages.get("/")
+    def start() -> Response:
+        return go_on(None)
+
+    @pages.get("/next/<key>")
+    def following(key: str) -> Response:
+        return go_on(item_of(key))
+
+    @pages.get("/item/<key>")
+    def show(key: str) -> str:
+        return render(item_of(key))
+
+    def render(item: Item, fault: str = "", given: Mapping[str, str] | None = None) -> str:
+        return render_template(
+            "item.html",
+            item=item,
+            number=desk.place(item) + 1,
+            seen=desk.number(item),
+            state=desk.state(item),
+            own=desk.own(item),
+            others=desk.others(item),
+            card=card_of(desk, item),
+            reasons=reasons_for(item.entry),
+            back=desk.item(request.args.get("after", "")) or desk.previous(asked(), item),
+            fault=fault,
+            given=given or {},
+            **before_this(),
+        )
+
+    @pages.post("/item/<key>")
+    def say(key: str) -> Response | tuple[str, int]:
+        item, do, seen = item_of(key), request.form.get("do", ""), request.form.get("seen", None, int)
+        if do == "skip":
+            desk.skip(item)
+            return go_on(item)
+        texts: dict[str, str | None] = {}
+        if do == "mend":
+            card = card_of(desk, item)
+            texts = {name: _tidy(request.form.get(name, "")) for name in ("question", "answer")}
+            if not texts["question"] or (card.first_answer and not texts["answer"]):
+                return render(item, "A question and an answer cannot be empty.", request.form), 400
+            first = {"question": _tidy(card.first_question), "answer": _tidy(card.first_answer)}
+            texts = {name: None if text == first[name] else text for name, text in texts.items()}
+        elif do == "sign":
+            shown = desk.own_at(item, seen)
+            if shown and shown.verdict == "good":  # what is signed is what was shown
+                texts = {"question": shown.question, "answer": shown.answer}
+        elif do not in {reason.name for reason in reasons_for(item.entry)}:
+            abort(400)
+        verdict, reason = _verdict(do)
+        answered = desk.say(item, verdict, reason=reason, seen=seen, **texts)
+        return go_on(item, after=item.key, **_meanwhile(answered.before))
+
+    @pages.post("/undo")
+    def undo() -> Response:
+        items = desk.undo()
+        if not items:
+            return go_on(None, told="nothing-to-undo")
+        if len(items) > 1:
+            return go("lines", told="undone-all")
+        return go("show", key=items[0].key, told="undone")
+
+    @pages.get("/list")
+    def lines() -> str:
+        found = list(desk.matching(asked()))
+        page = max(1, request.args.get("page", 1, int))
+        return render_template(
+            "list.html",
+            found=len(found),
+            rows=[(item, desk.state(item), desk.own(item)) for item in found[(page - 1) * _ON_A_PAGE :][:_ON_A_PAGE]],
+            page=page,
+            pages=-(-len(found) // _ON_A_PAGE),
+            facts=FACTS,
+            states=STATES,
+            choices={} if desk.blind else choices((desk.names[item.run], item.entry) for item in desk.items),
+            suggested=_SUGGESTED,
+            reasons=list(dict.fromkeys(reason for item in found for reason in reasons_for(item.entry))),
+        )
+
+    @pages.post("/all")
+    def all_of_them() -> Response | str:
+        do = request.form.get("do", "")
+        if do != "sign" and do not in WORDS:
+            abort(400)
+        found = list(desk.matching(asked()))
+        items = [
+            item
+            for item in found
+            if desk.state(item) in ("unread", "skipped")
+            and (do == "sign" or do in {reason.name for reason in reasons_for(item.entry)})
+        ]
+        if request.form.get("count", -1, int) != len(items):  # not confirmed yet, or there are others by now
+            return render_template("confirm.html", do=do, items=items, read=len(found) - len(items))
+        verdict, reason = _verdict(do)
+        desk.say_of_all(items, verdict, reason)
+        return go("lines", told="said-of-all")
+
+    @pages.get("/done")
+    def done() -> str:
+        return render_template("done.html", found=sum(1 for _ in desk.matching(asked())), **before_this())
+
+    @pages.route("/result", methods=["GET", "POST"])
+    def result() -> Response | str:
+        if request.method == "POST":
+            desk.blind = False
+            return go("result")
+        if desk.blind:
+            return render_template("reveal.html")
+        return render_template("result.html", entrants=entrants(desk), duels=duels(desk), openly=seen_openly(desk))
+
+    return pages
+
+
+def _verdict(do: str) -> tuple[Literal["good", "bad"], str | None]:
+    return ("good", None) if do in ("sign", "mend") else ("bad", do)
+
+
+def _tidy(text: str) -> str:
+    """Return a text as it comes back from a field that nobody changed: plain line ends, no control characters."""
+    return _CONTROLS.sub("", text.replace("\r\n", "\n")).strip()
+
+
+def _meanwhile(before: Review | None) -> dict[str, str]:
+    """Return what the next page says if another tab had been quicker."""
+    if before is None:
+        return {}
+    return {"told": {"good": "was-signed", "bad": "was-refused", None: "was-taken-back"}[before.verdict]}

@@ -1,0 +1,67 @@
+"""BEIR's folder: `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`.
+
+As BEIR's ``GenericDataLoader`` reads it (Thakur et al., BEIR, 2021; package beir): ``_id``, ``title`` and ``text`` of a
+chunk, ``_id`` and ``text`` of a question, and tab-separated judgements under a header. Answers, and whatever judgements
+cannot say, stand in ``metadata``, which BEIR reads past. A judgement is 1 for every chunk of every group: that one of
+each group is needed, and that any of a group will do, is in ``metadata.retrieval_gt`` only.
+"""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from groundset.files import write_rows
+from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.sets.exports.rows import kind_of, relevant_ids
+from groundset.sets.exports.splits import as_file_name
+from programs.types import Chunk, Sample
+
+CORPUS_FILE = "corpus.jsonl"
+QUERIES_FILE = "queries.jsonl"
+QRELS_FOLDER = "qrels"
+DEFAULT_SPLIT = "test"
+
+
+def write_beir(content: EvaluationSet, folder: Path) -> None:
+    """Write chunks, questions, and the judgements of each split; a question without one is of the split ``test``."""
+    write_rows(folder / CORPUS_FILE, map(_corpus_row, content.chunks))
+    by_split: dict[str, list[Sample]] = {}
+    for sample in content.samples:
+        by_split.setdefault(as_file_name(sample.split or DEFAULT_SPLIT), []).append(sample)
+    (folder / QRELS_FOLDER).mkdir()
+    for split, samples in by_split.items():
+        _write_judgements(folder / QRELS_FOLDER / f"{split}.tsv", samples)
+    write_rows(folder / QUERIES_FILE, map(_query_row, content.samples))
+
+
+def _corpus_row(chunk: Chunk) -> dict[str, Any]:
+    place = {"doc_id": chunk.doc_id, "path": chunk.path, "start": chunk.start, "end": chunk.end}
+    return {"_id": chunk.chunk_id, "title": chunk.title, "text": chunk.text, "metadata": place}
+
+
+def _query_row(sample: Sample) -> dict[str, Any]:
+    told = {
+        "answer": sample.answer,
+        "evolution": sample.evolution,
+        "kind": kind_of(sample),
+        "language": sample.language,
+        "retrieval_gt": sample.retrieval_gt,
+    }
+    return {"_id": sample.id, "text": sample.question, "metadata": told}
+
+
+def _write_judgements(file: Path, samples: list[Sample]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+        writer.writerow(("query-id", "corpus-id", "score"))
+        for sample in samples:
+            writer.writerows((sample.id, name, 1) for name in relevant_ids(sample))
+
+
+EXPORT = Export(
+    "beir",
+    "corpus.jsonl, queries.jsonl and qrels",
+    write_beir,
+    (CORPUS_FILE, QUERIES_FILE, f"{QRELS_FOLDER}/*.tsv"),
+    last=QUERIES_FILE,
+)

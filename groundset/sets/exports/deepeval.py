@@ -1,0 +1,40 @@
+"""DeepEval: `goldens.json`, a list of goldens.
+
+The schema is what ``EvaluationDataset.add_goldens_from_json_file`` takes, read off the source of DeepEval 4.3.1
+(``deepeval/dataset/dataset.py``, ``deepeval/dataset/golden.py``). Whatever has no field of its own there is in
+``additional_metadata``.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from groundset.sets.exports.ascii_json import write_json
+from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.sets.exports.rows import question_row
+from programs.types import Sample
+
+GOLDENS_FILE = "goldens.json"
+_FURTHER = (
+    "evolution", "kind", "language", "split", "paths", "chunk_ids", "retrieval_gt", "rank", "probability",
+)  # fmt: skip
+
+
+def write_deepeval(content: EvaluationSet, folder: Path) -> None:
+    """Write the goldens."""
+    write_json(folder / GOLDENS_FILE, [golden(sample) for sample in content.samples])
+
+
+def golden(sample: Sample) -> dict[str, Any]:
+    """Return a sample as a golden; its source is the first of its files, ``paths`` names all."""
+    row = question_row(sample)
+    return {
+        "name": row["id"],
+        "input": row["question"],
+        "expected_output": row["answer"],
+        "context": row["contexts"],
+        "source_file": row["paths"][0] if row["paths"] else None,
+        "additional_metadata": {name: row[name] for name in _FURTHER},
+    }
+
+
+EXPORT = Export("deepeval", "goldens.json", write_deepeval, (GOLDENS_FILE,), last=GOLDENS_FILE, corpus=False)

@@ -1,0 +1,143 @@
+"""Datasets of the Hugging Face library: the questions with their splits, and the corpus that they are asked about.
+
+The columns are those of :func:`qa_table` and :func:`corpus_table`; their types are fixed, also where all values are
+missing. `groundset push` writes the same tables as parquet.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.sets.exports.rows import chunk_row, question_row
+from programs.errors import InputError
+from programs.types import Chunk, Sample
+
+QA, CORPUS = "qa", "corpus"
+NO_SPLIT = "test"
+_SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # what `datasets` takes for one; "all" means every split to it
+
+
+def write_hf(content: EvaluationSet, folder: Path) -> None:
+    """Write a `datasets.DatasetDict` for the questions, by split, and one for the corpus, which is one split.
+
+    Raises:
+        InputError: a split has a name that `datasets` does not take.
+    """
+    tables = {
+        QA: {name: qa_table(samples) for name, samples in by_split(content.samples).items()},
+        CORPUS: {CORPUS: corpus_table(content.chunks)},
+    }
+    from datasets import Dataset, DatasetDict
+
+    with _quiet():
+        for name, splits in tables.items():
+            DatasetDict({split: Dataset(table) for split, table in splits.items()}).save_to_disk(folder / name)
+
+
+def by_split(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
+    """Return the questions of each split, in the order in which splits first come; those without one are in ``test``.
+
+    Raises:
+        InputError: a split has a name that `datasets` does not take.
+    """
+    found: dict[str, list[Sample]] = {}
+    for sample in samples:
+        name = sample.split or NO_SPLIT
+        if not _SPLIT.fullmatch(name):
+            raise InputError(
+                f"sample {sample.id} is in the split {name!r}, which `datasets` does not take; "
+                "a name of letters, digits and _, other than all, would do"
+            )
+        found.setdefault(name, []).append(sample)
+    return found
+
+
+def qa_table(samples: Sequence[Sample]) -> Any:
+    """Return the Arrow table of questions, which carries its `datasets.Features`.
+
+    `contexts` are the texts of the passages that a question was made from, and `provenance` says of each where it
+    stands: `start` and `end` are characters of the document's text.
+    """
+    from datasets import Features, List, Value
+
+    text, whole = Value("string"), Value("int64")
+    place = {
+        "chunk_id": text, "doc_id": text, "path": text, "title": text, "headings": List(text), "start": whole,
+        "end": whole,
+    }  # fmt: skip
+    features = Features(
+        {
+            "id": text,
+            "question": text,
+            "answer": text,
+            "contexts": List(text),
+            "retrieval_gt": List(List(text)),
+            "evolution": text,
+            "kind": text,
+            "language": text,
+            "probability": Value("float64"),
+            "rank": whole,
+            "provenance": List(place),
+        }
+    )
+    # Arrow takes the columns of the schema alone: a split has a table of its own, and places say what chunks these are.
+    rows = (
+        {**question_row(sample), "provenance": [chunk_row(chunk) for chunk in sample.contexts]} for sample in samples
+    )
+    return _table(rows, features)
+
+
+def corpus_table(chunks: Sequence[Chunk]) -> Any:
+    """Return the Arrow table of passages, which carries its `datasets.Features`: each with where it stands."""
+    from datasets import Features, List, Value
+
+    text, whole = Value("string"), Value("int64")
+    features = Features(
+        {
+            "chunk_id": text,
+            "doc_id": text,
+            "path": text,
+            "title": text,
+            "headings": List(text),
+            "start": whole,
+            "end": whole,
+            "text": text,
+        }
+    )
+    return _table(map(chunk_row, chunks), features)
+
+
+def _table(rows: Iterator[dict[str, Any]], features: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(list(rows), schema=features.arrow_schema)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep `datasets` from drawing bars."""
+    import datasets
+
+    drawn = not datasets.are_progress_bars_disabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if drawn:
+            datasets.enable_progress_bars()
+
+
+EXPORT = Export(
+    "hf",
+    "qa and corpus for load_from_disk of datasets",
+    write_hf,
+    tuple(
+        f"{name}/{file}"
+        for name in (QA, CORPUS)
+        for file in ("dataset_dict.json", "*/dataset_info.json", "*/state.json", "*/data-*.arrow")
+    ),
+    last=QA,
+)

@@ -1,0 +1,110 @@
+"""A run in the formats of other tools."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from groundset.folders import check_own, whole_folders
+from groundset.sets.exports import EXPORTS
+from groundset.sets.exports.base import EvaluationSet, Export, Exported
+from groundset.sets.exports.checks import check_set
+from programs.errors import InputError
+
+
+def export_run(run: Path, formats: str, out: Path, *, signed: bool = False) -> Exported:
+    """Write the samples of a run as questions, and all of its chunks as the corpus.
+
+    Of a sample that was read, what the reader mended goes out; one that was refused does not. One format goes into
+    ``out`` itself, several into a folder each there: nothing changes before all are complete, and then each takes its
+    place whole, one right after the other. Files of an earlier export are replaced; a folder that holds anything else
+    is refused.
+
+    Args:
+        run: the folder of a run.
+        formats: names of formats, with commas between them.
+        out: where the files go.
+        signed: only samples that a reader signed.
+
+    Raises:
+        InputError: there is no such format or run, or the folder cannot be written.
+    """
+    chosen = formats_named(formats)
+    content = read_set(run, signed=signed)
+    return write_set(content, chosen, out)
+
+
+def formats_named(formats: str) -> list[Export]:
+    """Return the formats of a list with commas.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    names = list(dict.fromkeys(name.strip() for name in formats.split(",") if name.strip()))
+    for name in names or [formats]:
+        if name not in EXPORTS:
+            raise InputError(f"--format {name}: no such format; choose one of {', '.join(EXPORTS)}")
+    return [EXPORTS[name] for name in names]
+
+
+def read_set(run: Path, *, signed: bool = False) -> EvaluationSet:
+    """Return what of a run goes out.
+
+    Raises:
+        InputError: the folder holds no run, or readers left no sample of it.
+    """
+    from groundset.store.record import run_record
+    from groundset.store.reviews import read_samples
+    from groundset.store.run_store import RunStore
+
+    with RunStore.read(run) as store:
+        begun, _ = store.spent()
+        samples = read_samples(store, signed=signed)
+        if not samples and store.results.count():
+            why = f"no sample of {run} is signed" if signed else f"readers refused every sample of {run}"
+            raise InputError(f"{why}; read them with `groundset review {run}`")
+        return EvaluationSet(
+            samples=samples,
+            chunks=store.chunks(),
+            documents=store.documents(),
+            made_at=datetime.fromisoformat(begun) if begun else datetime.now(UTC),
+            vectors=lambda: _vectors(run),
+            question_vectors=lambda: _question_vectors(run),
+            record=run_record(store, "complete") if store.meta("models") else {},
+            reviews=store.reviews.standing(),
+        )
+
+
+def write_set(content: EvaluationSet, formats: Sequence[Export], out: Path) -> Exported:
+    """Write an evaluation set in one format or several; see :func:`export_run`.
+
+    Raises:
+        InputError: the set is not valid, or a folder cannot be written.
+    """
+    check_set(content)
+    folders = [out] if len(formats) == 1 else [out / each.name for each in formats]
+    if len(formats) > 1 and out.exists() and not out.is_dir():
+        raise InputError(f"cannot write to {out}: it is a file, not a folder")
+    for each, folder in zip(formats, folders, strict=True):
+        check_own(folder, each.files)
+    lasts = {folder: each.last for each, folder in zip(formats, folders, strict=True)}
+    with whole_folders(lasts) as asides:
+        for each, folder, aside in zip(formats, folders, asides, strict=True):
+            check_own(folder, each.files)  # once more: now that nobody else writes there
+            each.write(content, aside)
+    return Exported(len(content.samples), len(content.chunks) if any(each.corpus for each in formats) else 0)
+
+
+def _vectors(run: Path) -> object:
+    from groundset.store.run_store import RunStore
+
+    with RunStore.read(run) as store:
+        return store.vectors()
+
+
+def _question_vectors(run: Path) -> dict[str, object]:
+    from groundset.store.run_store import RunStore
+
+    with RunStore.read(run) as store:
+        names = (sample.id for sample in store.results.samples())
+        # A process that works on the run may have added some since.
+        return dict(zip(names, store.results.vectors(), strict=False))

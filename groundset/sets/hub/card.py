@@ -1,0 +1,196 @@
+"""The dataset card: what the Hub reads in its front matter, and what a person reads below it.
+
+Names come from documents, models and other people's sets, so each is escaped: in the front matter by the writer of
+YAML, in the text by :func:`markdown_text`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, Template
+
+from groundset import __version__
+from groundset.printing import printable
+from groundset.sets.exports.base import EvaluationSet
+from groundset.sets.exports.hf import CORPUS, QA, by_split
+from groundset.sets.exports.rows import kind_of
+from groundset.sets.hub.readers import Readers
+from groundset.store.lineage import UNKNOWN_MODEL
+from groundset.store.promise import promise_of
+from programs.types import Sample
+
+BEGIN, END = "<!-- groundset:begin -->", "<!-- groundset:end -->"
+MAIN = "main"
+_LONGEST = 200  # characters of a name
+_STEERING = re.compile(r"[\\`*_\[\]|~$@<>&#]|(?<=:)//|(?<=www)\.", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+_LARGEST = "1M<n<10M"
+_ROLES = {
+    "lm": "language model",
+    "critic_lm": "language model that judges",
+    "embedder": "embedding model",
+    "parser": "parser",
+}
+
+
+class _Code(str):
+    """A name in a block of code, where nothing is escaped; it was checked when it was given."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """An evaluation set as it is published.
+
+    Attributes:
+        content: the set.
+        signed: whether it holds only what a reader signed.
+        record: what is told of how it was made (:func:`groundset.sets.hub.provenance.told_record`).
+        readers: what people said who read it, None if nobody did.
+        repo: ``owner/name`` on the Hub.
+        branch: of that repository.
+        licence: an identifier that the Hub knows.
+    """
+
+    content: EvaluationSet
+    signed: bool
+    record: Mapping[str, Any]
+    readers: Readers | None
+    repo: str
+    branch: str
+    licence: str
+
+    @property
+    def name(self) -> str:
+        """Return the name of the repository without its owner."""
+        return self.repo.partition("/")[2]
+
+
+def data_file(config: str, split: str) -> str:
+    """Return the path in the repository of the parquet file of a split."""
+    return f"data/{config}/{split}-00000-of-00001.parquet"
+
+
+def front_matter(publication: Publication) -> dict[str, Any]:
+    """Return the metadata that the Hub reads."""
+    content = publication.content
+    splits = {QA: list(by_split(content.samples)), CORPUS: [CORPUS]}
+    written = _written(publication.record.get("models") or {})
+    size = next((name for limit, name in _SIZES if len(content.samples) < limit), _LARGEST)
+    return {
+        "license": publication.licence,
+        "language": [code for code in _counted(s.language for s in content.samples) if _LANGUAGE.fullmatch(code)],
+        "size_categories": [size],
+        "task_categories": ["question-answering", "text-retrieval"],
+        "tags": ["rag", "evaluation", *(["synthetic"] if written else []), "groundset"],
+        "pretty_name": publication.name,
+        "configs": [
+            {
+                "config_name": config,
+                **({"default": True} if config == QA else {}),
+                "data_files": [{"split": split, "path": data_file(config, split)} for split in names],
+            }
+            for config, names in splits.items()
+        ],
+    }
+
+
+def card_body(publication: Publication) -> str:
+    """Return the text of the card, between the two marks that say which part of it is ours."""
+    content, record = publication.content, publication.record
+    models = record.get("models") or {}
+    critics = record.get("compiled") or {}
+    promise = promise_of(critics, content.samples)
+    splits = by_split(content.samples)
+    told = _template().render(
+        card=publication,
+        splits=[_split_row(name, samples) for name, samples in splits.items()],
+        first=next(iter(splits)),
+        languages=_listed(sample.language for sample in content.samples),
+        questions=len(content.samples),
+        passages=len(content.chunks),
+        documents=len(content.documents),
+        lineage=record.get("lineage"),
+        recipe=(record.get("configuration") or {}).get("recipe"),
+        attempts=record.get("attempts"),
+        models=[(role, *_weights(models[key])) for key, role in _ROLES.items() if key in models],
+        written=_written(models),
+        critic=(models.get("critic") or {}).get("name"),
+        critics=[(step, *_figures(state)) for step, state in critics.items()],
+        licences={step: ", ".join(state["licences"]) for step, state in critics.items() if state.get("licences")},
+        promise=promise,
+        expected=promise and _of_hundred(promise.share, promise.low, promise.high),
+        main=MAIN,
+        version=__version__,
+    )
+    return f"{BEGIN}\n{told.strip()}\n{END}\n"
+
+
+def markdown_text(value: object) -> str:
+    """Return a name as Markdown that shows it and does nothing else, on one line."""
+    text = printable(" ".join(str(value).split()))
+    return _STEERING.sub(_escaped, text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    entities = {"<": "&lt;", ">": "&gt;", "&": "&amp;", "//": "\\/\\/"}
+    return entities.get(found[0], f"\\{found[0]}")
+
+
+def _template() -> Template:
+    """Return the template of the card, in which every value is escaped but those of code."""
+    environment = Environment(
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if isinstance(value, _Code) else markdown_text(value),
+    )
+    environment.filters["code"] = _Code
+    return environment.from_string(Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8"))
+
+
+def _split_row(name: str, samples: Sequence[Sample]) -> tuple[str, int, str, str]:
+    kinds = (kind_of(sample) for sample in samples)
+    return name, len(samples), _listed(sample.evolution for sample in samples), _listed(kind for kind in kinds if kind)
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    """Return how often each name comes, the most frequent first, whatever their order."""
+    return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in _counted(names).items())
+
+
+def _weights(model: Mapping[str, Any]) -> tuple[str, str]:
+    return model.get("name") or "", model.get("sha256") or ""
+
+
+def _written(models: Mapping[str, Any]) -> str:
+    """Return which of the questions a language model wrote, in words; nothing if nobody knows of one."""
+    names = set((models.get("lm") or {}).get("name", UNKNOWN_MODEL).split(" and "))
+    if names == {UNKNOWN_MODEL}:
+        return ""
+    return "some of the questions" if UNKNOWN_MODEL in names else "the questions"
+
+
+def _figures(state: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return of a compiled step what compiled it, its threshold and what is expected beyond that."""
+    how = f"{state.get('model', '')} by {state.get('optimizer', '')}"
+    threshold = state.get("threshold")
+    return how, "" if threshold is None else f"{threshold:.3f}", _expected(state)
+
+
+def _expected(state: Mapping[str, Any]) -> str:
+    """Return what share of what a critic lets pass is good, with its interval, as far as it was measured."""
+    if "expected_good" not in state:
+        return ""
+    return _of_hundred(state["expected_good"], *state["interval"])
+
+
+def _of_hundred(share: float, low: float, high: float) -> str:
+    return f"{100 * share:.0f} of 100 ({100 * low:.0f} to {100 * high:.0f})"

@@ -1,0 +1,167 @@
+"""A dataset on the Hugging Face Hub: what is there, and one commit that brings it up to date.
+
+`huggingface_hub` speaks to the Hub. Files go by its plain protocol for large files rather than by Xet, which not every
+endpoint speaks: they are small. The commit comes last and names the one that it follows, so that whatever breaks off
+before leaves the dataset as it was, and what was sent is not sent again.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from groundset import __version__
+from groundset.folders import fits
+from groundset.models.answers import UnusableAnswerError
+from groundset.models.hub_client import hub_address, hub_token, online, quiet_client
+from groundset.models.progress import human_size
+from groundset.privacy import without_secrets
+from groundset.progress import counted
+from groundset.sets.hub.card import MAIN
+from groundset.sets.hub.errors import explained
+from groundset.sets.hub.folder import CARD, DATA, read_card
+from programs.errors import GroundsetError, HubError, InputError
+
+_KIND = "dataset"
+_ANSWER = 120.0  # seconds
+_ANSWER_BYTES = 64 * 2**20  # a listing of as many files as follow takes a fraction
+_OF_THE_CLIENT = (OSError, ValueError, RuntimeError, KeyError)
+_MOST_FILES = 100_000  # the Hub advises against more in one repository
+_ON_CARD = "Warnings while validating metadata"
+
+
+class Asking(NamedTuple):
+    """The Hub's client; the address that it asks, without secrets; the host of that, with its port if one was named."""
+
+    api: Any
+    endpoint: str
+    host: str
+
+
+@contextmanager
+def asking_the_hub(repo: str) -> Iterator[Asking]:
+    """Yield the Hub's client with the user's token; whatever goes wrong in the block is an error of one line.
+
+    Raises:
+        HubError: there is no token, or the Hub cannot be reached or refuses something.
+    """
+    import httpx
+    from huggingface_hub import HfApi
+
+    endpoint, host = hub_address()
+    token: str | None = None
+    try:
+        with online(), quiet_client(_ANSWER, _ANSWER_BYTES):
+            token = hub_token()
+            if not token:
+                raise HubError("there is no token for the Hub: set HF_TOKEN, or give `hf auth login`")
+            api = HfApi(endpoint=endpoint, token=token, library_name="groundset", library_version=__version__)
+            yield Asking(api, without_secrets(endpoint), host)
+    except GroundsetError:
+        raise
+    except (httpx.HTTPError, httpx.InvalidURL, UnusableAnswerError, *_OF_THE_CLIENT) as error:
+        raise explained(error, repo, host, token) from error
+
+
+class HubDataset:
+    """One branch of a dataset on the Hub.
+
+    Attributes:
+        url: where a person finds it.
+        is_private: whether only the owner's people see it, once it was prepared.
+    """
+
+    def __init__(self, asking: Asking, repo: str, branch: str) -> None:
+        """Name it; nothing is asked yet."""
+        self.url = f"{asking.endpoint}/datasets/{repo}{'' if branch == MAIN else f'/tree/{quote(branch, safe=str())}'}"
+        self.is_private = False
+        self._asking = asking
+        self._api = asking.api
+        self._repo = repo
+        self._branch = branch
+        self._commit = ""
+        self._there: dict[str, Any] = {}
+
+    def prepare(self, *, private: bool) -> None:
+        """Make the repository and the branch if they are not there, and see where the branch stands.
+
+        Raises:
+            InputError: it is to be private, and there is one that everybody sees.
+        """
+        from huggingface_hub.hf_api import RepoFile
+
+        self._api.create_repo(self._repo, repo_type=_KIND, private=private or None, exist_ok=True)
+        info = self._api.dataset_info(self._repo)
+        if private and not info.private:
+            raise InputError(f"--private: everybody sees {self.url}; make it private in its settings, or name another")
+        if self._branch != MAIN:
+            self._api.create_branch(self._repo, repo_type=_KIND, branch=self._branch, exist_ok=True)
+            info = self._api.dataset_info(self._repo, revision=self._branch)
+        self.is_private, self._commit = bool(info.private), str(info.sha)
+        tree = iter(self._api.list_repo_tree(self._repo, repo_type=_KIND, revision=self._commit, recursive=True))
+        self._there = {entry.path: entry for entry in islice(tree, _MOST_FILES) if isinstance(entry, RepoFile)}
+        if next(tree, None) is not None:
+            raise HubError(f"{self.url} lists more than {_MOST_FILES} files; name another repository")
+
+    def card(self, aside: Path) -> str:
+        """Return the card that is there, nothing if there is none; ``aside`` is a folder for what is fetched.
+
+        Raises:
+            InputError: it is no text.
+        """
+        if CARD not in self._there:
+            return ""
+        file = self._api.hf_hub_download(self._repo, CARD, repo_type=_KIND, revision=self._commit, local_dir=aside)
+        return read_card(Path(file), self.url)
+
+    def upload(self, folder: Path, what: str, tell: Callable[[str], object]) -> tuple[str, ...]:
+        """Make the dataset hold what a folder does, in one commit, and return the paths that it changes.
+
+        Tables of an earlier version that are not in the folder go; other files stay.
+
+        Args:
+            folder: everything that is published.
+            what: is in it, in words, for the message of the commit.
+            tell: is told who gets texts, before they do.
+        """
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+        there = self._there
+        paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        changed = [path for path in paths if path not in there or not _is_same(there[path], folder / path)]
+        gone = [path for path in there if path not in paths and any(fits(path, each) for each in DATA)]
+        if not changed and not gone:
+            return ()
+        size = sum((folder / path).stat().st_size for path in changed)
+        tell(f"Texts go to {self._asking.host}.")
+        tell(f"Sending {counted(len(changed), 'file')} ({human_size(size)}).")
+        with ExitStack() as stack, warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            # What is open goes by the plain protocol.
+            files = [(path, stack.enter_context((folder / path).open("rb"))) for path in changed]
+            operations = [CommitOperationAdd(path_in_repo=path, path_or_fileobj=file) for path, file in files]
+            self._api.create_commit(
+                self._repo,
+                [*operations, *(CommitOperationDelete(path_in_repo=path) for path in gone)],
+                repo_type=_KIND,
+                revision=self._branch,
+                commit_message=f"Evaluation set of {what}",
+                parent_commit=self._commit,
+            )
+        for warning in warned:
+            if str(warning.message).startswith(_ON_CARD):
+                tell(f"The Hub says of the card: {' '.join(str(warning.message).split())}")
+        return (*changed, *gone)
+
+
+def _is_same(there: Any, file: Path) -> bool:
+    """Say whether a file on the Hub holds the bytes of one here, by the hash that the Hub knows it by."""
+    from huggingface_hub.utils.sha import git_hash, sha_fileobj
+
+    if there.lfs is None:
+        return bool(there.blob_id == git_hash(file.read_bytes()))
+    with file.open("rb") as stream:
+        return bool(there.lfs.sha256 == sha_fileobj(stream).hex())

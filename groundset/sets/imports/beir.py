@@ -1,0 +1,152 @@
+"""BEIR's folder: `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`, ours or anybody's.
+
+BEIR says of each question which chunks are relevant, and nothing more. So any of them will do, the one judged most
+relevant first; a judgement of 0 is none. Where `metadata` of a question has `retrieval_gt`, as in our own exports,
+that says which are needed together. Answers stand in `metadata` too (`answer`, or a list `answers`); BEIR has none.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundset.rows import jsonl_rows, metadata_of, optional, required, span_of
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
+from groundset.sets.imports.files import listed, named
+from programs.errors import InputError
+from programs.foreign import numbered_lines
+
+_CORPUS, _QUERIES, _QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
+_HEADER = ("query-id", "corpus-id", "score")
+
+
+def read_beir(paths: Sequence[Path]) -> ForeignSet:
+    """Read a folder.
+
+    Chunks without text and questions without a relevant chunk, which such sets often hold, are left out.
+
+    Raises:
+        InputError: a file is missing, or a row is wrong; the message names it.
+    """
+    folder = paths[0]
+    if len(paths) > 1 or not _knows(paths):
+        raise InputError(f"{named(paths)}: beir is one folder with {_CORPUS}, {_QUERIES} and {_QRELS}/*.tsv")
+    tables = sorted(file for file in listed([folder / _QRELS]) if file.suffix.lower() == ".tsv")
+    if not tables:
+        raise InputError(f"{folder / _QRELS} holds no .tsv file")
+    judged: dict[str, _Relevant] = {}
+    for table in tables:
+        _read_judgements(table, judged)
+    pieces = [piece for where, fields in jsonl_rows(folder / _CORPUS) if (piece := _piece(where, fields))]
+    known = {piece.chunk_id for piece in pieces}
+    rows = list(jsonl_rows(folder / _QUERIES))
+    asked = [question for row in rows if (question := _asked(*row, judged, known, splits=len(tables) > 1))]
+    left_out = len(rows) - len(asked)
+    notes = [f"{left_out} questions without a relevant chunk were left out."] if left_out else []
+    if unknown := judged.keys() - {str(fields["_id"]) for _, fields in rows}:
+        notes.append(f"{len(unknown)} questions that {_QRELS} judges are not in {_QUERIES}, {min(unknown)} among them.")
+    files = [(folder / _CORPUS, 0), (folder / _QUERIES, len(asked)), *((table, 0) for table in tables)]
+    return ForeignSet(pieces, asked, folder / _CORPUS, files, notes)
+
+
+class _Relevant:
+    """What one table says of one question: the chunks with how relevant each is."""
+
+    def __init__(self, table: Path, where: str) -> None:
+        self.table = table
+        self.where = where
+        self.scores: dict[str, float] = {}
+
+    def ids(self) -> list[str]:
+        """Return the ids of the relevant chunks, the most relevant first."""
+        return sorted((name for name, score in self.scores.items() if score > 0), key=lambda name: -self.scores[name])
+
+
+def _read_judgements(table: Path, judged: dict[str, _Relevant]) -> None:
+    rows = csv.reader((f"{line.decode()}\n" for _, line in numbered_lines(table)), delimiter="\t")
+    try:
+        for row in rows:
+            if not row or (rows.line_num == 1 and tuple(row) == _HEADER):
+                continue
+            question, chunk, score = row
+            found = judged.setdefault(question, _Relevant(table, f"{table}, line {rows.line_num}"))
+            if found.table != table:
+                told = f"question {question} is in {found.table.name} too, and can be of one split only"
+                raise InputError(f"{table}, line {rows.line_num}: {told}")
+            found.scores[chunk] = float(score)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{table}, line {rows.line_num + 1}: not UTF-8 text") from error
+    except (ValueError, csv.Error) as error:
+        told = f"must be {', '.join(_HEADER)}, with tabs between them"
+        raise InputError(f"{table}, line {rows.line_num}: {told}") from error
+
+
+def _piece(where: str, fields: Mapping[str, Any]) -> ForeignChunk | None:
+    text = fields.get("text")
+    if isinstance(text, str) and not text.strip():
+        return None
+    metadata = metadata_of(where, fields)
+    span = span_of(where, metadata)
+    own = ("doc_id", "path", "start", "end", "start_end_idx")
+    return ForeignChunk(
+        where=where,
+        chunk_id=required(where, fields, "_id"),
+        text=required(where, fields, "text"),
+        source=optional(where, metadata, "doc_id"),
+        path=optional(where, metadata, "path"),
+        title=optional(where, fields, "title"),
+        span=None if span is None else (span[0], span[1]),
+        metadata={name: value for name, value in metadata.items() if name not in own},
+    )
+
+
+def _asked(
+    where: str, fields: Mapping[str, Any], judged: Mapping[str, _Relevant], known: set[str], *, splits: bool
+) -> ForeignQuestion | None:
+    name = required(where, fields, "_id")
+    relevant = judged.get(name)
+    ids = relevant.ids() if relevant else []
+    if relevant is None or not ids:
+        return None
+    missing = [chunk for chunk in ids if chunk not in known]
+    if missing:
+        raise InputError(f"{relevant.where}: chunk {missing[0]} is not in {_CORPUS}, or is empty there")
+    metadata = metadata_of(where, fields)
+    answers = _answers(where, metadata)
+    own = ("answer", "answers", "evolution", "language", "retrieval_gt")
+    told = {key: value for key, value in metadata.items() if key not in own and value is not None}
+    return ForeignQuestion(
+        where=where,
+        question_id=name,
+        question=required(where, fields, "text"),
+        answer=answers[0] if answers else "",
+        groups=_groups(metadata.get("retrieval_gt"), ids),
+        evolution=optional(where, metadata, "evolution") or "imported",
+        language=optional(where, metadata, "language"),
+        split=relevant.table.stem if splits else None,
+        metadata={**told, **({"other_answers": answers[1:]} if len(answers) > 1 else {})},
+    )
+
+
+def _answers(where: str, metadata: Mapping[str, Any]) -> list[str]:
+    several = metadata.get("answers") or []
+    found = [metadata.get("answer"), *(several if isinstance(several, list) else [several])]
+    if not all(answer is None or isinstance(answer, str) for answer in found):
+        raise InputError(f"{where}, column metadata: answers must be texts")
+    return list(dict.fromkeys(answer for answer in found if answer and answer.strip()))
+
+
+def _groups(told: Any, ids: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the groups that the metadata tells if they hold just what was judged relevant, else one of them all."""
+    if isinstance(told, list) and all(isinstance(group, list) and group for group in told):
+        groups = tuple(tuple(map(str, group)) for group in told)
+        if {name for group in groups for name in group} == set(ids):
+            return groups
+    return (tuple(ids),)
+
+
+def _knows(paths: Sequence[Path]) -> bool:
+    return len(paths) == 1 and all((paths[0] / name).exists() for name in (_CORPUS, _QUERIES, _QRELS))
+
+
+IMPORT = ImportFormat("beir", "a folder with corpus.jsonl, queries.jsonl and qrels", _knows, read_beir)

@@ -1,0 +1,231 @@
+"""A set that was made elsewhere becomes a run: its chunks and questions embedded, ranked and judged."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from groundset.corpus import Counts
+from groundset.engine.config import make_config
+from groundset.engine.models import Open
+from groundset.engine.states import Compiled, Users, load_compiled
+from groundset.files import encodable
+from groundset.models.cache import file_sha256
+from groundset.progress import Progress
+from groundset.sets.content import RunContent, write_run
+from groundset.sets.imports import IMPORTS
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
+from groundset.sets.imports.documents import LaidOut, lay_out
+from groundset.sets.imports.files import listed, named
+from groundset.sets.judged import JUDGE, judge_samples, record_of
+from groundset.sets.ranks import with_ranks
+from groundset.store.folder import check_free
+from groundset.store.lineage import UNKNOWN_MODEL, Lineage, Parent
+from programs.critics import open_critics
+from programs.critics.remembering import RememberingEncoder
+from programs.errors import InputError
+from programs.language import language_of
+from programs.languages import LANGUAGES
+from programs.languages.table import Languages
+from programs.text import MAX_READ, plain
+from programs.types import Chunk, Retrieval, Sample
+
+_CRITIC = "head"  # quick, and needs no language model; `groundset relabel` lets another one judge
+_UNKNOWN = {"name": UNKNOWN_MODEL, "sha256": None}
+_NO_PARSER = {"name": "none", "sha256": None}
+_UNRANKED = Retrieval(rank=None, retrieved_id="", retrieved_content="", score=0)
+
+
+def import_set(
+    files: Sequence[Path],
+    out: Path,
+    *,
+    format: str | None = None,
+    embedder: str,
+    unanswered: bool = False,
+    progress: Progress,
+    load_embedder: Open | None = None,
+) -> list[str]:
+    """Write the run that a set becomes; return the lines that say what it is.
+
+    Nothing is written before every row has been checked. ``load_embedder`` is for tests; by default
+    ``groundset.retrieval.embedder.load_embedder``.
+
+    Args:
+        files: the files of the set, or their folder.
+        out: the folder of the run.
+        format: one of ``IMPORTS``; without it, the one that only these files can be of.
+        embedder: the embedding model of its chunks and questions, and of the critic.
+        unanswered: take questions without an answer too.
+        progress: shows how far it is.
+
+    Raises:
+        InputError: a file, a row or an option is wrong; the message names it.
+        ModelError: the embedder cannot be loaded.
+    """
+    check_free(out)
+    row = _format(files, format)
+    with progress.waiting("Reading the set"):
+        found, laid_out = _read(row, files, unanswered=unanswered)
+        options = {"format": row.name, "embedder": embedder, "unanswered": unanswered}
+        parents = tuple(_parent(path, found.files) for path in files)
+    for note in found.notes:
+        progress.note(note)
+    progress.note(f"Loading the embedding model {embedder}.")
+    content = _content(found, laid_out, _load(embedder, load_embedder), embedder, progress)
+    return write_run(out, with_ranks(content), Lineage(command="import", options=options, parents=parents))
+
+
+def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tuple[ForeignSet, LaidOut]:
+    """Return a set that was checked, and its corpus; the set without it, so that a large one is there only once."""
+    try:
+        found = row.read(files)
+    except OSError as error:
+        raise InputError(f"cannot read {error.filename or named(files)}: {error.strerror or error}") from error
+    if unread := next((path for path in files if not _below(path, found.files)), None):
+        raise InputError(f"{unread}: not a file of a set in the format {row.name}; leave it out")
+    _check(found, unanswered=unanswered)
+    return replace(found, pieces=()), lay_out(found.pieces, found.corpus.name)
+
+
+def _format(files: Sequence[Path], name: str | None) -> ImportFormat:
+    if name is not None and name not in IMPORTS:
+        raise InputError(f"--format {name}: no such format; choose one of {', '.join(IMPORTS)}")
+    listed(files)  # a file that is not there is no matter of formats
+    if name is not None:
+        return IMPORTS[name]
+    with suppress(OSError):
+        knowing = [row for row in IMPORTS.values() if row.knows(files)]
+        if len(knowing) == 1:
+            return knowing[0]
+    raise InputError(f"{named(files)}: cannot tell which format this is; name one of {', '.join(IMPORTS)} by --format")
+
+
+def _below(path: Path, files: Sequence[tuple[Path, int]]) -> list[tuple[Path, int]]:
+    """Return those of the files that were read which a path names, or which lie in it."""
+    return [(file, count) for file, count in files if path in (file, *file.parents)]
+
+
+def _parent(path: Path, files: Sequence[tuple[Path, int]]) -> Parent:
+    """Return what is noted of a file, or of the files in a folder, that was named."""
+    own = _below(path, files)
+    hashes = [file_sha256(file) for file, _ in own]
+    identity = hashes[0] if path.is_file() else hashlib.sha256("".join(hashes).encode()).hexdigest()
+    return Parent(name=encodable(path.resolve().name), identity=identity, samples=sum(count for _, count in own))
+
+
+def _check(found: ForeignSet, *, unanswered: bool) -> None:
+    if not found.pieces:
+        raise InputError(f"{found.corpus} holds no chunks")
+    if not found.asked:
+        raise InputError(f"{named([file for file, _ in found.files])}: there is no question")
+    chunks = _unique("chunk", ((piece.chunk_id, piece) for piece in found.pieces))
+    _unique("question", ((asked.question_id, asked) for asked in found.asked))
+    for asked in found.asked:
+        missing = [name for group in asked.groups for name in group if name not in chunks]
+        if missing:
+            raise InputError(f"{asked.where}: there is no chunk {missing[0]} in {found.corpus}")
+        if not asked.answer.strip() and not unanswered:
+            raise InputError(
+                f"{asked.where}: question {asked.question_id} has no answer; add one, or take such questions too by "
+                "--unanswered"
+            )
+
+
+def _unique(kind: str, rows: Iterable[tuple[str, ForeignChunk | ForeignQuestion]]) -> dict[str, str]:
+    """Return where each id stands; refuse one that stands twice."""
+    places: dict[str, str] = {}
+    for name, row in rows:
+        if name in places:
+            raise InputError(f"{row.where}: the {kind} id {name} was used before, in {places[name]}")
+        places[name] = row.where
+    return places
+
+
+def _load(embedder: str, load: Open | None) -> Any:
+    from groundset.retrieval.embedder import load_embedder
+
+    return (load or load_embedder)(embedder)
+
+
+def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, progress: Progress) -> RunContent:
+    chunks = {chunk.chunk_id: chunk for chunk in laid_out.chunks}
+    with progress.phase("Embedding chunks", len(chunks)) as advance:
+        chunk_vectors = model.encode_corpus([chunk.text for chunk in laid_out.chunks], on_done=advance)
+    with progress.phase("Embedding questions", len(found.asked)) as advance:
+        vectors = model.encode_corpus([asked.question for asked in found.asked], on_done=advance)
+    compiled = load_compiled("shipped", Users(_CRITIC, model.sha256))
+    samples = [_sample(asked, chunks) for asked in found.asked]
+    unjudged = [place for place, asked in enumerate(found.asked) if asked.probability is None]
+    judged = _judged([samples[place] for place in unjudged], model, compiled, progress)
+    for place, sample in zip(unjudged, judged, strict=True):
+        samples[place] = sample
+    # Nothing was kept or refused by its rank.
+    known = {"chunks": str(found.corpus.absolute()), "embedder": embedder, "parser": _NO_PARSER["name"], "max_rank": 0}
+    return RunContent(
+        samples=samples,
+        vectors=vectors,
+        chunks=laid_out.chunks,
+        chunk_vectors=chunk_vectors,
+        documents=laid_out.documents,
+        settings={
+            "configuration": {**dict.fromkeys(make_config(known).told()), "documents": [], **known},
+            "models": {
+                "lm": _UNKNOWN,
+                "embedder": {"name": embedder, "sha256": model.sha256},
+                "parser": _NO_PARSER,
+                "critic": {"name": _CRITIC, "compiled": compiled.fitted},
+            },
+            "compiled": _thresholds(compiled),
+            "corpus": Counts(
+                files=len(found.files), documents=len(laid_out.documents), chunks=len(chunks)
+            ).model_dump(),
+            "skipped": [],
+        },
+    )
+
+
+def _thresholds(compiled: Compiled) -> dict[str, Any]:
+    """Return what is told of the judge; what its threshold promises holds for questions that it has let pass."""
+    told = compiled.record().get("judge", {})
+    return {"judge": {name: told[name] for name in ("model", "optimizer", "threshold") if name in told}} if told else {}
+
+
+def _sample(asked: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
+    contexts = tuple(chunks[name] for name in dict.fromkeys(group[0] for group in asked.groups))
+    return Sample(
+        id=asked.question_id,
+        question=asked.question,
+        answer=asked.answer,
+        evolution=asked.evolution,
+        language=asked.language or language_of(plain(contexts[0].text[:MAX_READ])),
+        contexts=contexts,
+        retrieval_gt=asked.groups,
+        retrieval=_UNRANKED,
+        probability=asked.probability or 0.0,
+        split=asked.split,
+        trail=asked.trail,
+        metadata=_metadata(asked.metadata),
+    )
+
+
+def _metadata(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata whose ``focus`` is the sentence that a question asks about, or several, as everybody reads it."""
+    focus = told.get("focus", "")
+    is_ours = isinstance(focus, str) or (isinstance(focus, list) and all(isinstance(each, str) for each in focus))
+    return {"imported_focus" if name == "focus" and not is_ours else name: value for name, value in told.items()}
+
+
+def _judged(samples: Sequence[Sample], model: Any, compiled: Compiled, progress: Progress) -> list[Sample]:
+    """Return samples with what the critic says of each, which refuses none."""
+    encoder = RememberingEncoder(model)
+    critic = open_critics(_CRITIC, languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)[JUDGE]
+    with progress.phase("Judging questions", len(samples)) as advance:
+        decisions = list(judge_samples(samples, critic, compiled.predictors.get(JUDGE), advance))
+    records = map(record_of, samples, decisions)
+    return [
+        sample.model_copy(update={"probability": record.probability, "trail": (*sample.trail, record)})
+        for sample, record in zip(samples, records, strict=True)
+    ]

@@ -1,0 +1,148 @@
+"""JSON lines: `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts`.
+
+`contexts` are the texts that a question needs, or objects with `text`, and as far as they are known `chunk_id`,
+`doc_id`, `path`, `title`, `headings`, `start`, `end` and `metadata`; a single text may stand in `passage`. They are all
+of the corpus, each once. Of rows that a run wrote everything stays: ids, kinds, trails, probabilities.
+"""
+
+import hashlib
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from groundset.rows import headings_of, is_missing, jsonl_rows, metadata_of, optional, required, span_of
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
+from groundset.sets.imports.files import listed, named
+from programs.errors import InputError
+from programs.types import Sample
+
+_SUFFIX = ".jsonl"
+_OWN = ("id", "question", "answer", "contexts", "passage", "evolution", "language", "split", "metadata")
+
+
+def read_jsonl(paths: Sequence[Path]) -> ForeignSet:
+    """Read one file or several.
+
+    Raises:
+        InputError: there is none, or a row is wrong; the message names it.
+    """
+    files = _files(paths)
+    if not files:
+        raise InputError(f"{named(paths)}: jsonl is one file or several that end with {_SUFFIX}")
+    pieces: dict[str, ForeignChunk] = {}
+    asked: list[ForeignQuestion] = []
+    counted: list[tuple[Path, int]] = []
+    for file in files:
+        before = len(asked)
+        for where, fields in jsonl_rows(file):
+            asked.append(_asked(where, fields, [_known(piece, pieces) for piece in _contexts(where, fields)]))
+        counted.append((file, len(asked) - before))
+    kept = [replace(each, groups=_with_text(each.groups, pieces)) for each in asked]
+    return ForeignSet(list(pieces.values()), kept, files[0], counted)
+
+
+def _known(piece: ForeignChunk, pieces: dict[str, ForeignChunk]) -> str:
+    """Return the id of a chunk, which is kept where it is met first."""
+    same = pieces.setdefault(piece.chunk_id, piece)
+    if same.text != piece.text:
+        raise InputError(f"{piece.where}: chunk {piece.chunk_id} has another text in {same.where}")
+    return piece.chunk_id
+
+
+def _contexts(where: str, fields: Mapping[str, Any]) -> list[ForeignChunk]:
+    found = fields.get("contexts")
+    if found is None and fields.get("passage") is not None:
+        found = [fields["passage"]]
+    if isinstance(found, str):
+        found = [found]
+    if not isinstance(found, list) or not found:
+        raise InputError(
+            f"{where}: `contexts` must be a list of texts, or of objects with `text`; it must not be empty"
+        )
+    return [_piece(where, {"text": each} if isinstance(each, str) else each) for each in found]
+
+
+def _piece(where: str, context: Any) -> ForeignChunk:
+    where = f"{where}, contexts"
+    if not isinstance(context, dict):
+        raise InputError(f"{where}: must be texts, or objects with `text`")
+    text = required(where, context, "text")
+    span = span_of(where, context)
+    return ForeignChunk(
+        where=where,
+        chunk_id=optional(where, context, "chunk_id") or _digest(text),
+        text=text,
+        source=optional(where, context, "doc_id"),
+        path=optional(where, context, "path"),
+        title=optional(where, context, "title"),
+        headings=headings_of(where, context),
+        span=None if span is None else (span[0], span[1]),
+        metadata=metadata_of(where, context),
+    )
+
+
+def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> ForeignQuestion:
+    question, answer = required(where, fields, "question"), optional(where, fields, "answer") or ""
+    needed = tuple((name,) for name in dict.fromkeys(ids))
+    try:
+        sample = Sample.model_validate({name: value for name, value in fields.items() if name in Sample.model_fields})
+    except ValidationError:
+        return ForeignQuestion(
+            where=where,
+            question_id=optional(where, fields, "id") or _digest(question, answer, *ids),
+            question=question,
+            answer=answer,
+            groups=needed,
+            evolution=optional(where, fields, "evolution") or "imported",
+            language=optional(where, fields, "language"),
+            split=optional(where, fields, "split"),
+            metadata=_metadata(where, fields, _OWN),
+        )
+    groups = sample.retrieval_gt
+    return ForeignQuestion(
+        where=where,
+        question_id=sample.id,
+        question=question,
+        answer=answer,
+        groups=groups if groups and all(map(set(ids).intersection, groups)) else needed,
+        evolution=sample.evolution,
+        language=sample.language,
+        split=sample.split,
+        probability=sample.probability,
+        trail=sample.trail,
+        metadata=_metadata(where, fields, Sample.model_fields),
+    )
+
+
+def _metadata(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
+    """Return the metadata of a row, with the columns that mean nothing here beside those of an earlier import."""
+    told = metadata_of(where, fields)
+    rest = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
+    if not rest:
+        return told
+    earlier = told.get("imported")
+    further = metadata_of(where, {"metadata": rest})
+    return told | {"imported": earlier | further if isinstance(earlier, dict) else further}
+
+
+def _with_text(groups: Sequence[Sequence[str]], pieces: Mapping[str, ForeignChunk]) -> tuple[tuple[str, ...], ...]:
+    """Return groups without the chunks whose text no row holds."""
+    return tuple(tuple(name for name in group if name in pieces) for group in groups)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _files(paths: Sequence[Path]) -> list[Path]:
+    return [path for path in listed(paths) if path.suffix.lower() == _SUFFIX and path in paths]
+
+
+def _knows(paths: Sequence[Path]) -> bool:
+    return bool(paths) and all(path.suffix.lower() == _SUFFIX and path.is_file() for path in paths)
+
+
+IMPORT = ImportFormat("jsonl", "samples.jsonl, or rows with question, answer and contexts", _knows, read_jsonl)

@@ -1,0 +1,1 @@
+"""Changes to sets: what makes a run of one run or several."""

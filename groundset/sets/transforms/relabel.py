@@ -1,0 +1,151 @@
+"""A set whose questions another critic has judged again."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from groundset.engine.judging import OpenCritic, open_critic
+from groundset.progress import Progress, counted
+from groundset.sets.content import RunContent, read_content, reject_of, write_run
+from groundset.sets.judged import JUDGE, judge_samples, record_of
+from groundset.store.folder import check_free
+from programs.errors import InputError
+from programs.types import Reject, Sample
+
+if TYPE_CHECKING:
+    from programs.deciding import Decision
+
+_PROMISES = ("expected_good", "interval", "kinds")  # of questions that the critic has let pass
+
+
+def relabel_run(
+    run: Path,
+    out: Path,
+    *,
+    critic: str,
+    lm: str | None = None,
+    compiled: str = "shipped",
+    tracking: str | None = None,
+    keep: bool = False,
+    quiet: bool = False,
+) -> list[str]:
+    """Write a new run whose samples were judged again, without those that the critic refuses.
+
+    Of each sample, the probability and what the step ``judge`` said in its trail are new. How likely its answer is
+    supported, which the run noted, still limits the probability.
+
+    Args:
+        run: the folder of a run.
+        out: the new folder.
+        critic: who decides: head, lm, ensemble or verdict.
+        lm: the language model of the critics lm, ensemble and verdict.
+        compiled: compiled states: shipped, champion, none or a folder.
+        tracking: the MLflow store of champions.
+        keep: keep what the critic refuses, with its verdict.
+        quiet: show no progress.
+
+    Returns:
+        The lines that say what it is.
+
+    Raises:
+        InputError: nothing would be left, or a folder or an option is wrong.
+        ModelError: a model cannot be found or loaded.
+        RunError: the new run cannot be written.
+    """
+    check_free(out)
+    content = read_content(run)
+    embedder = content.settings["models"]["embedder"]["name"]
+    with (
+        open_critic(critic, lm, embedder, compiled, tracking) as opened,
+        Progress(quiet=quiet) as progress,
+        progress.phase("Judging", len(content.samples)) as advance,
+    ):
+        state = opened.compiled.predictors.get(JUDGE)
+        decisions = list(judge_samples(content.samples, opened.critics[JUDGE], state, advance))
+    judged = [_judged(sample, decision) for sample, decision in zip(content.samples, decisions, strict=True)]
+    refused = [_reject(sample, each) for sample, each in zip(judged, decisions, strict=True) if not each.good]
+    lines = [_verdicts(content.samples, decisions, critic), _probabilities(content.samples, judged)]
+    made = replace(
+        content, samples=judged, settings=_settings(content, critic, opened, promises=not (refused and keep))
+    )
+    if refused and not keep:
+        if len(refused) == len(judged):
+            raise InputError(
+                f"--critic {critic}: it refuses all {len(judged)} questions of {run}, and nothing would be left; "
+                "--keep keeps them, with its verdict"
+            )
+        made = made.only(place for place, decision in enumerate(decisions) if decision.good)
+        made = replace(made, rejects=[*content.rejects, *refused])
+    lineage = content.made_by("relabel", critic=critic, lm=opened.lm, compiled=_name(compiled), keep=keep)
+    return [*lines, *write_run(out, made, lineage)]
+
+
+def _judged(sample: Sample, decision: "Decision") -> Sample:
+    """Return a sample with another probability, and another record of the judge in the place of the last one."""
+    said = record_of(sample, decision)
+    trail = list(sample.trail)
+    place = _place(sample)
+    if place is None:
+        trail.append(said)
+    else:
+        trail[place] = said.model_copy(update={"candidate": trail[place].candidate})
+    supported = [each.probability for each in trail if each.step == "grounding" and each.probability is not None]
+    return sample.model_copy(
+        update={"probability": min([round(decision.probability, 4), *supported[-1:]]), "trail": tuple(trail)}
+    )
+
+
+def _place(sample: Sample) -> int | None:
+    """Return where the trail says what the judge said of the question as it is, None if it does not."""
+    places = [
+        place
+        for place, record in enumerate(sample.trail)
+        if record.step == JUDGE and record.output.get("question", sample.question) == sample.question
+    ]
+    return places[-1] if places else None
+
+
+def _reject(sample: Sample, decision: "Decision") -> Reject:
+    # What the critic said, not what the support of the answer limits it to.
+    told = {"probability": round(decision.probability, 4)}
+    return reject_of(sample, JUDGE, decision.refusal).model_copy(update=told)
+
+
+def _settings(content: RunContent, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
+    """Return the settings of a run with this critic in the place of its own; the other steps stay as they were.
+
+    ``promises`` says whether what its threshold promises holds: it does not where refused questions are kept.
+    """
+    own, promised = content.settings, opened.compiled.record()
+    named = {"name": critic, "compiled": opened.compiled.fitted, **({"lm": opened.lm} if opened.lm else {})}
+    others = {step: told for step, told in own["compiled"].items() if step != JUDGE}
+    judge = {JUDGE: promised[JUDGE]} if JUDGE in promised else {}
+    if judge and not promises:
+        judge[JUDGE] = {name: value for name, value in judge[JUDGE].items() if name not in _PROMISES}
+    return {**own, "models": {**own["models"], "critic": named}, "compiled": {**others, **judge}}
+
+
+def _verdicts(samples: Sequence[Sample], decisions: Sequence["Decision"], critic: str) -> str:
+    places = [(sample, _place(sample)) for sample in samples]
+    before = Counter(sample.trail[place].verdict if place is not None else None for sample, place in places)
+    good = sum(decision.good for decision in decisions)
+    reasons = Counter(decision.refusal.split(":")[0] for decision in decisions if not decision.good)
+    why = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
+    unknown = f", {before[None]} not judged" if before[None] else ""
+    return (
+        f"Judged {counted(len(samples), 'question')} again by {critic}: {good} good, {len(samples) - good} bad{why}. "
+        f"Before: {before['good']} good, {before['bad']} bad{unknown}."
+    )
+
+
+def _probabilities(before: Sequence[Sample], after: Sequence[Sample]) -> str:
+    was, now = (median(sample.probability for sample in samples) for samples in (before, after))
+    return f"The median score was {was:.2f} and is {now:.2f}."
+
+
+def _name(compiled: str) -> str:
+    """Return what names compiled states, without the path of a folder."""
+    return Path(compiled).name

@@ -1,0 +1,99 @@
+"""The journal of a run: finished language model calls by digest, which make a resume free.
+
+A second language model that judges has a table of its own, which only runs with one hold.
+"""
+
+import json
+import math
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, Field, StrictInt
+
+from groundset.store.database import Database
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS {} (digest TEXT PRIMARY KEY, record TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
+    evaluated_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID
+"""
+CALLS, CRITIC_CALLS = "calls", "critic_calls"
+CALLS_SCHEMA, CRITIC_CALLS_SCHEMA = _SCHEMA.format(CALLS), _SCHEMA.format(CRITIC_CALLS)
+# Of one call: no model reads a billion of them, and the sum over all calls has to stay a number of 64 bits.
+_MOST_TOKENS = 10**9
+_Tokens = Annotated[StrictInt, Field(ge=0, le=_MOST_TOKENS)]
+
+
+class _Said(BaseModel):
+    text: str
+    finish_reason: str | None
+    logprobs: list[tuple[str, float, list[tuple[str, float]]]] | None
+
+
+class _Call(BaseModel):
+    response: _Said
+    prompt_tokens: _Tokens
+    evaluated_tokens: _Tokens
+    completion_tokens: _Tokens
+
+
+class CallTotals(NamedTuple):
+    """What all calls of a language model of a run took, over all processes that worked on it."""
+
+    calls: int
+    prompt_tokens: int
+    evaluated_tokens: int
+    completion_tokens: int
+    seconds: float
+
+
+class CallTable:
+    """The journal: finished language model calls by digest."""
+
+    def __init__(self, database: Database, name: str = CALLS) -> None:
+        """Use the table of that name in ``database``."""
+        self._database = database
+        self._name = name
+
+    def prepare(self) -> None:
+        """Make the table where it is missing.
+
+        Raises:
+            RunError: the run cannot be written.
+        """
+        with self._database.transaction():
+            self._database.execute(_SCHEMA.format(self._name))
+
+    def get(self, digest: str) -> dict[str, Any] | None:
+        """Return the record of a finished call, or None."""
+        return next(self._database.read(_call, f"SELECT record FROM {self._name} WHERE digest = ?", (digest,)), None)
+
+    def put(self, digest: str, record: dict[str, Any]) -> None:
+        """Store a finished call; it is committed when this returns."""
+        columns = ("prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds")
+        self._database.execute(
+            f"INSERT OR IGNORE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?)",
+            (digest, json.dumps(record, ensure_ascii=False), *(record[column] for column in columns)),
+        )
+
+    def totals(self) -> CallTotals:
+        """Return the sums over all calls; nothing but zeros for a table that the run does not hold."""
+        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (self._name,)):
+            return CallTotals(0, 0, 0, 0, 0.0)
+        [row] = self._database.read(
+            _totals,
+            "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(evaluated_tokens), 0), "
+            f"coalesce(sum(completion_tokens), 0), coalesce(sum(seconds), 0.0) FROM {self._name}",
+        )
+        return row
+
+
+def _call(record: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(record)
+    _Call.model_validate(found)
+    return found
+
+
+def _totals(*row: Any) -> CallTotals:
+    totals = CallTotals(*row)
+    if not math.isfinite(totals.seconds):
+        raise ValueError("calls that took for ever")
+    return totals

@@ -1,0 +1,112 @@
+"""What is read of a run piece by piece: enough of each sample or reject to list it, and all of the one that is shown.
+
+A run may hold more than fits a page, and may still be growing: whoever shows it asks for what came after the last time.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from groundset.store.database import Database
+from programs.trail import NOTHING_TO_ASK
+from programs.types import Chunk, Document, Reject, Sample
+
+Kind = Literal["sample", "reject"]
+
+
+class Entry(NamedTuple):
+    """What is known of a sample or a reject where many are listed.
+
+    Attributes:
+        position: its place in the run, from 1; later ones have higher numbers.
+        kind: what it is.
+        item: what reviews call it: the id of a sample, the place of a reject.
+        question: what is asked; empty where a passage was refused before anything was.
+        answer: the ground truth; empty for a reject.
+        documents: the files that its chunks come from.
+        evolution, asks, language, split: of a sample; ``asks`` is the kind of thing that it asks for.
+        step: what refused it.
+    """
+
+    position: int
+    kind: Kind
+    item: str
+    question: str
+    answer: str
+    documents: tuple[str, ...]
+    evolution: str = ""
+    asks: str = ""
+    language: str = ""
+    split: str = ""
+    step: str = ""
+
+
+class PieceTable:
+    """Reads single pieces of a run."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the tables in ``database``."""
+        self._database = database
+
+    def samples(self, after: int = 0) -> Iterator[Entry]:
+        """Yield the samples behind a position, in order."""
+        yield from self._database.read(
+            _sample_entry, "SELECT position, record FROM samples WHERE position > ? ORDER BY position", (after,)
+        )
+
+    def rejects(self, after: int = 0) -> Iterator[Entry]:
+        """Yield the rejects behind a position, in order, without the passages that had no more to ask."""
+        yield from self._database.read(
+            _reject_entry,
+            "SELECT rejects.position, rejects.record, json_extract(chunks.record, '$.path') FROM rejects "
+            "LEFT JOIN chunks ON chunk_id = json_extract(rejects.record, '$.chunk_id') "
+            "WHERE rejects.position > ? AND json_extract(rejects.record, '$.reason') != ? ORDER BY rejects.position",
+            (after, NOTHING_TO_ASK),
+        )
+
+    def sample(self, item: str) -> Sample:
+        """Return a sample by its id."""
+        [found] = self._database.read(Sample.model_validate_json, "SELECT record FROM samples WHERE id = ?", (item,))
+        return found
+
+    def reject(self, item: str) -> tuple[Reject, int | None]:
+        """Return a reject by its place, and the number of its attempt if it came of one."""
+        [found] = self._database.read(
+            lambda record, attempt: (Reject.model_validate_json(record), attempt),
+            "SELECT record, attempt FROM rejects WHERE position = ?",
+            (int(item),),
+        )
+        return found
+
+    def chunks(self, ids: Sequence[str]) -> list[Chunk]:
+        """Return chunks by their ids, in the order of these; those that the run does not hold are left out."""
+        marks = ", ".join("?" * len(ids))
+        statement = f"SELECT record FROM chunks WHERE chunk_id IN ({marks})"
+        found = {chunk.chunk_id: chunk for chunk in self._database.read(Chunk.model_validate_json, statement, ids)}
+        return [found[name] for name in ids if name in found]
+
+    def document(self, doc_id: str) -> Document | None:
+        """Return a document, or None if the run does not hold it."""
+        statement = "SELECT record FROM documents WHERE doc_id = ?"
+        return next(self._database.read(Document.model_validate_json, statement, (doc_id,)), None)
+
+
+def _sample_entry(position: int, record: str) -> Entry:
+    sample = Sample.model_validate_json(record)
+    return Entry(
+        position=position,
+        kind="sample",
+        item=sample.id,
+        question=sample.question,
+        answer=sample.answer,
+        documents=tuple(dict.fromkeys(chunk.path for chunk in sample.contexts)),
+        evolution=sample.evolution,
+        asks=str(sample.metadata.get("kind") or ""),
+        language=sample.language,
+        split=sample.split or "",
+    )
+
+
+def _reject_entry(position: int, record: str, path: Any) -> Entry:
+    reject = Reject.model_validate_json(record)
+    documents = (path,) if path else ()
+    return Entry(position, "reject", str(position), reject.question or "", "", documents, step=reject.step)

@@ -1,0 +1,205 @@
+"""The files of a run folder, derived from its database: they can be written again at any time."""
+
+import json
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from groundset import __version__
+from groundset.files import json_text, write_rows, write_text
+from groundset.store.meta import check_meta
+from groundset.store.run_store import RunStore
+from groundset.store.tables import WINDOW
+from groundset.store.wording import mode_record
+from programs.errors import DamagedRunError, InputError, RunError
+from programs.types import Chunk, Reject, Sample
+
+_LIBRARIES = (
+    "dspy", "faiss-cpu", "markitdown", "numpy", "py3langid", "pydantic", "sentence-transformers", "torch", "xllamacpp",
+)  # fmt: skip
+
+
+class _Record(BaseModel):
+    """What every ``run.json`` says."""
+
+    status: str
+    reason: str | None
+    asked: int | None
+    identity: str | None
+
+
+class RunFiles(NamedTuple):
+    """Where the files of a run lie."""
+
+    record: Path
+    samples: Path
+    rejects: Path
+
+
+def run_files(folder: Path) -> RunFiles:
+    """Return the paths of the files that a run folder holds besides its database."""
+    return RunFiles(folder / "run.json", folder / "samples.jsonl", folder / "rejects.jsonl")
+
+
+def write_files(store: RunStore, status: str, reason: str | None = None) -> RunFiles:
+    """Write ``run.json``, ``samples.jsonl`` and ``rejects.jsonl``, each whole or not at all; no link is followed.
+
+    Args:
+        store: the run.
+        status: ``running``, ``complete``, ``short``, ``interrupted`` or ``failed``.
+        reason: why it is not complete.
+
+    Raises:
+        RunError: a file cannot be written.
+    """
+    files = run_files(store.folder)
+    with _ending_the_run():
+        write_rows(files.samples, (sample_row(sample) for sample in store.results.samples()), follow=False)
+        write_rows(files.rejects, (reject_row(reject) for reject in store.results.rejects()), follow=False)
+    write_record(store, status, reason)
+    return files
+
+
+def write_record(store: RunStore, status: str, reason: str | None = None) -> None:
+    """Write ``run.json`` alone; no link is followed.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    text = json_text(run_record(store, status, reason), indent=2)
+    with _ending_the_run():
+        write_text(run_files(store.folder).record, text + "\n", follow=False)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return what ``run.json`` of a run says.
+
+    Raises:
+        InputError: it cannot be read, or is not what a run writes; the message names it.
+    """
+    file = run_files(folder).record
+    try:
+        told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        _Record.model_validate(told)
+        for name in told.keys() - {"identity"}:  # the digest of what the database calls so
+            check_meta(name, told[name])
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"cannot read {file}: it is damaged") from error
+    return told
+
+
+def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[str, Any]:
+    """Return everything that ``run.json`` says about a run.
+
+    ``counts`` says for each step how often it spoke (``tried``) and how many candidates it refused
+    (``refused``); a step that refuses before it has written anything only counts as refusing. A run with a
+    ``lineage`` was made from others: what it took to make those, and what their steps tried, is theirs to say.
+    ``critic_calls`` says of a second language model, which judges, what ``calls`` and what follows say of the first.
+    """
+    calls = store.calls.totals()
+    started, seconds = store.spent()
+    documents, chunks = store.corpus_size()
+    evolutions = store.results.evolution_counts()
+    return {
+        "status": status,
+        "reason": reason,
+        "asked": store.meta("asked"),
+        "accepted": sum(evolutions.values()),
+        "evolutions": evolutions,
+        "attempts": store.attempts.decided(),
+        "growth": store.meta("growth"),
+        "mode": mode_record(store),
+        "kinds": store.results.kind_counts(),
+        "alternatives": store.results.alternative_counts(),
+        "counts": step_counts(store),
+        "calls": calls.calls,
+        "prompt_tokens": calls.prompt_tokens,
+        "evaluated_tokens": calls.evaluated_tokens,
+        "completion_tokens": calls.completion_tokens,
+        "call_seconds": round(calls.seconds, 2),
+        "critic_calls": critic_calls(store),
+        "seconds": round(seconds, 2),
+        "started": started,
+        "critic": store.told("models", "critic").get("compiled"),
+        "compiled": store.meta("compiled"),
+        "models": store.told("models"),
+        "configuration": store.meta("configuration"),
+        "identity": store.meta("digest"),
+        "documents": documents,
+        "chunks": chunks,
+        "corpus": store.meta("corpus"),
+        "skipped": store.meta("skipped"),
+        "window": WINDOW,
+        "agenda": store.meta("agenda"),
+        "tracked": store.meta("tracked"),
+        "lineage": store.meta("lineage"),
+        "program": store.told("identity", "program"),
+        "versions": library_versions(),
+    }
+
+
+def critic_calls(store: RunStore) -> dict[str, float] | None:
+    """Return what the calls of a second language model took, None where there is none."""
+    if "critic_lm" not in store.told("models"):
+        return None
+    totals = store.critic_calls.totals()
+    return {**totals._asdict(), "seconds": round(totals.seconds, 2)}
+
+
+def step_counts(store: RunStore) -> dict[str, dict[str, int]]:
+    """Return for each step how often it was tried and how often it refused, over decided attempts."""
+    tried, refused = store.attempts.step_counts(), store.results.reject_counts()
+    return {
+        step: {"tried": tried.get(step, 0), "refused": refused.get(step, 0)}
+        for step in dict.fromkeys([*tried, *refused])
+    }
+
+
+def sample_row(sample: Sample) -> dict[str, Any]:
+    """Return a sample as a row of ``samples.jsonl``, with its split where documents are split."""
+    row = sample.model_dump(mode="json", exclude=None if sample.split else {"split"})
+    return {**row, "contexts": [_context(chunk) for chunk in sample.contexts]}
+
+
+def reject_row(reject: Reject) -> dict[str, Any]:
+    """Return a reject as a row of ``rejects.jsonl``."""
+    return {
+        "step": reject.step,
+        "reason": reject.reason,
+        "probability": reject.probability,
+        "question": reject.question,
+        "chunk_id": reject.chunk_id,
+    }
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of what a run rests on."""
+    versions = {"groundset": __version__, "python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _context(chunk: Chunk) -> dict[str, Any]:
+    return chunk.model_dump(mode="json", exclude={"metadata"})
+
+
+@contextmanager
+def _ending_the_run() -> Iterator[None]:
+    """Turn what cannot be written into an error of the run: its folder could be written when it began."""
+    try:
+        yield
+    except DamagedRunError:
+        raise
+    except InputError as error:
+        raise RunError(str(error)) from error

@@ -1,0 +1,157 @@
+"""What people said about the samples and rejects of a run: the table ``reviews`` of its database.
+
+Every click adds a row, and nothing is ever changed: what a reader said last about an item stands. A reader who takes
+a verdict back adds a row without one. Rows that one click made share its name, so that undoing it finds them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from groundset.store.database import Database
+from programs.types import Sample
+
+if TYPE_CHECKING:
+    from groundset.store.run_store import RunStore
+
+REVIEWS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS reviews (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, item TEXT NOT NULL,
+    reader TEXT NOT NULL, verdict TEXT, record TEXT NOT NULL)
+"""
+
+
+class Review(BaseModel):
+    """What one reader said about one sample or reject.
+
+    Attributes:
+        kind: what was read.
+        item: the id of the sample, or the place of the reject in the run.
+        reader: who read it, by a name of their own choosing.
+        verdict: ``good`` signs it, ``bad`` refuses it, None takes back what the reader said before.
+        reason: why it is bad: a word of :mod:`programs.reasons`.
+        question, answer: what the reader wrote in place of the text that was read; None leaves it as it was.
+        blind: whether the run that it comes from was hidden.
+        skipped: put off without a verdict.
+        click: the name of the click that made this row; one verdict for many items is one click.
+        undoes: the name of the click that this row takes back; it then holds what the reader had said before that.
+        read_at: when, in UTC.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["sample", "reject"] = "sample"
+    item: str
+    reader: str = "reader"
+    verdict: Literal["good", "bad"] | None
+    reason: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    blind: bool = False
+    skipped: bool = False
+    click: str | None = None
+    undoes: str | None = None
+    read_at: datetime = Field(default_factory=lambda: datetime.now(UTC))
+
+
+class ReviewTable:
+    """The reviews of a run, in the order in which they were given."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the table in ``database``, if it is there: runs that nobody has read have none."""
+        self._database = database
+
+    def prepare(self) -> None:
+        """Make the table where it is missing: whoever is going to read finds out first whether the run can be written.
+
+        Raises:
+            RunError: it cannot.
+        """
+        with self._database.transaction():
+            self._database.execute(REVIEWS_SCHEMA)
+
+    def add(self, *reviews: Review) -> None:
+        """Store reviews, all or none; they are committed when this returns."""
+        # Made first: whoever else works on the run waits while the transaction is open.
+        rows = [(each.kind, each.item, each.reader, each.verdict, each.model_dump_json()) for each in reviews]
+        with self._database.transaction():
+            self._database.execute(REVIEWS_SCHEMA)
+            self._database.insert(
+                "INSERT INTO reviews (kind, item, reader, verdict, record) VALUES (?, ?, ?, ?, ?)", iter(rows)
+            )
+
+    def all(self) -> list[Review]:
+        """Return every row, what was taken back among them."""
+        return list(self.after(0).values())
+
+    def after(self, number: int) -> Mapping[int, Review]:
+        """Return the rows that came after a number, by their numbers, which count from 1."""
+        if not self._database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'reviews'"):
+            return {}
+        statement = "SELECT number, record FROM reviews WHERE number > ? ORDER BY number"
+        return dict(self._database.read(lambda at, row: (at, Review.model_validate_json(row)), statement, (number,)))
+
+    def standing(self) -> list[Review]:
+        """Return what each reader said last about each item, the earliest first."""
+        return standing(self.all())
+
+
+class Consensus(NamedTuple):
+    """What all readers of a sample come to.
+
+    ``verdict`` is ``good`` if all signed it, ``bad`` if all refused it, else ``disputed``; the texts are those of the
+    last reader who signed it with another wording, so that question and answer are a pair that somebody signed.
+    """
+
+    verdict: Literal["good", "bad", "disputed"]
+    question: str | None
+    answer: str | None
+
+
+def standing(reviews: Iterable[Review]) -> list[Review]:
+    """Return of reviews in the order of their rows what each reader said last about each item, the earliest first."""
+    last = {(review.kind, review.item, review.reader): review for review in reviews}
+    return sorted((review for review in last.values() if review.verdict), key=lambda review: review.read_at)
+
+
+def readings(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Consensus]:
+    """Return what the readers of each item come to, by item; ``reviews`` are those that stand."""
+    by_item: dict[str, list[Review]] = {}
+    for review in reviews:
+        if review.kind == kind and review.verdict:
+            by_item.setdefault(review.item, []).append(review)
+    return {item: _reading(found) for item, found in by_item.items()}
+
+
+def read_samples(store: "RunStore", *, signed: bool = False) -> list[Sample]:
+    """Return the samples of a run as readers left them: mended where they mended them, without those that they refused.
+
+    A sample that nobody read stays, and so does one that readers dispute; ``signed`` leaves out both.
+    """
+    found = readings(store.reviews.standing())
+    samples: list[Sample] = []
+    for sample in store.results.samples():
+        reading = found.get(sample.id)
+        if reading is None:
+            if not signed:
+                samples.append(sample)
+        elif reading.verdict == "good" or (reading.verdict == "disputed" and not signed):
+            samples.append(mended(sample, reading))
+    return samples
+
+
+def mended(sample: Sample, reading: Consensus | None) -> Sample:
+    """Return a sample with what its readers mended in it."""
+    texts = {"question": reading.question, "answer": reading.answer} if reading else {}
+    return sample.model_copy(update={name: text for name, text in texts.items() if text is not None})
+
+
+def _reading(reviews: Sequence[Review]) -> Consensus:
+    verdicts = {review.verdict for review in reviews}
+    good = [review for review in reviews if review.verdict == "good"]
+    texts = [(each.question, each.answer) for each in good if (each.question, each.answer) != (None, None)]
+    verdict: Literal["good", "bad", "disputed"] = "disputed"
+    if len(verdicts) == 1:
+        verdict = "good" if good else "bad"
+    return Consensus(verdict, *(texts[-1] if texts else (None, None)))

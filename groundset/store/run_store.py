@@ -1,0 +1,344 @@
+"""The run store: one folder, one SQLite file, everything that a run knows.
+
+| table | what it holds |
+|---|---|
+| meta | identity, configuration, models, versions, skipped files, each as JSON |
+| documents, chunks | the corpus of the run in its order; of each chunk its vector, what was read off it, its score |
+| attempts | what was wanted, the outcome as soon as it is there, and the verdict once it was decided |
+| steps | what every step said, one row each, committed as it happens |
+| calls | finished language model calls by digest: what makes a resume free |
+| critic_calls | the same of a second language model that judges; there in runs that have one |
+| samples, rejects | what was decided, in that order |
+| reviews | what people said who read samples or rejects; there from the first review on |
+| sessions | one row for each process that worked on the run |
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from groundset.files import json_text, whole_file
+from groundset.store.calls import CALLS_SCHEMA, CRITIC_CALLS, CRITIC_CALLS_SCHEMA, CallTable
+from groundset.store.database import Database
+from groundset.store.folder import FolderLock, check_files, database_path, make_folder
+from groundset.store.meta import stored_meta
+from groundset.store.pieces import PieceTable
+from groundset.store.reviews import REVIEWS_SCHEMA, ReviewTable
+from groundset.store.soundness import check_sound
+from groundset.store.tables import AttemptTable, ResultTable, Vectors, as_vector
+from programs.errors import DamagedRunError, InputError, RunError
+from programs.types import Chunk, Context, Document, Reject, StepRecord
+
+_APPLICATION = 0x67727364  # "grsd" in the file's header
+_VERSION = 2
+_SCHEMA = """CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (position INTEGER PRIMARY KEY, doc_id TEXT UNIQUE NOT NULL, record TEXT NOT NULL);
+CREATE TABLE chunks (position INTEGER PRIMARY KEY, chunk_id TEXT UNIQUE NOT NULL, record TEXT NOT NULL,
+    vector BLOB, reading TEXT, score TEXT);
+CREATE TABLE attempts (number INTEGER PRIMARY KEY, contexts TEXT NOT NULL, wanted TEXT NOT NULL,
+    round INTEGER NOT NULL, seed INTEGER NOT NULL, outcome TEXT, decided INTEGER NOT NULL DEFAULT 0,
+    accepted TEXT, exhausted INTEGER, asked TEXT, put_off INTEGER);
+CREATE TABLE steps (attempt INTEGER NOT NULL, seq INTEGER NOT NULL, step TEXT NOT NULL, candidate INTEGER NOT NULL,
+    output TEXT NOT NULL, probability REAL, verdict TEXT, reason TEXT, PRIMARY KEY (attempt, seq)) WITHOUT ROWID;
+CREATE TABLE samples (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, attempt INTEGER NOT NULL,
+    record TEXT NOT NULL, vector BLOB NOT NULL);
+CREATE TABLE rejects (position INTEGER PRIMARY KEY, attempt INTEGER, step TEXT NOT NULL,
+    record TEXT NOT NULL);
+CREATE TABLE sessions (number INTEGER PRIMARY KEY, started TEXT NOT NULL, seconds REAL NOT NULL DEFAULT 0)"""
+_STATEMENTS = (*_SCHEMA.split(";\n"), CALLS_SCHEMA)
+
+
+ChunkColumn = Literal["vector", "reading", "score"]
+
+
+class RunStore:
+    """The stored state of one run; safe to share between threads.
+
+    Use as a context manager. While it is open for writing, no other process can open the same folder so.
+
+    Attributes:
+        folder: the run folder.
+        calls: the journal of language model calls.
+        critic_calls: that of a second language model, which judges.
+        attempts: plans, steps and outcomes.
+        results: samples and rejects.
+        reviews: what people said about them.
+        pieces: single samples, rejects, chunks and documents, for whoever shows them.
+    """
+
+    def __init__(self, folder: Path, database: Database, lock: FolderLock | None) -> None:
+        """Wrap an open database; use ``create``, ``open`` or ``read`` instead."""
+        self.folder = folder
+        self.calls = CallTable(database)
+        self.critic_calls = CallTable(database, CRITIC_CALLS)
+        self.attempts = AttemptTable(database)
+        self.results = ResultTable(database)
+        self.reviews = ReviewTable(database)
+        self.pieces = PieceTable(database)
+        self._database = database
+        self._lock = lock
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        *,
+        meta: Mapping[str, Any],
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+    ) -> Self:
+        """Begin a run: the folder appears with everything that it starts from, or holds no run at all.
+
+        Raises:
+            InputError: the folder cannot be made, or holds something else.
+            RunError: another process works on it, or it cannot be written.
+        """
+        make_folder(folder)
+        lock = FolderLock(folder)
+        path = database_path(folder)
+        try:
+            if path.exists():
+                raise RunError(f"another process has begun a run in {folder} just now.")
+            with whole_file(path, follow=False) as aside, closing(Database(aside)) as database:
+                cls(folder, database, lock)._fill(meta, documents, chunks)
+            return cls(folder, Database(path), lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Open a run to go on with it.
+
+        Raises:
+            RunError: another process works on it, or it cannot be used.
+        """
+        lock = FolderLock(folder)
+        try:
+            store = cls(folder, Database(database_path(folder)), lock)
+        except BaseException:
+            lock.release()
+            raise
+        return store._checked()
+
+    @classmethod
+    def review(cls, folder: Path) -> Self:
+        """Open a run to add reviews to it, whether or not a process is working on it.
+
+        Raises:
+            InputError: the folder holds no run, or cannot be written.
+            RunError: another program has locked it, or the disk is full.
+        """
+        cls.read(folder).close()  # what is no run of this version is left as it is
+        path = database_path(folder)
+        if not (os.access(folder, os.W_OK) and os.access(path, os.W_OK)):
+            raise InputError(f"{folder} cannot be written, and reviews are kept in it; copy it and review the copy")
+        store = cls(folder, Database(path), None)
+        try:
+            store.reviews.prepare()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Open a run to read it, whether or not a process is working on it.
+
+        Raises:
+            InputError: the folder holds no run, or cannot be looked into.
+        """
+        try:
+            found = database_path(folder).is_file()
+        except OSError as error:
+            raise InputError(f"{folder} cannot be read: {error.strerror}") from error
+        if not found:
+            raise InputError(f"{folder} is not the folder of a run")
+        check_files(folder)
+        return cls(folder, Database(database_path(folder), read_only=True), None)._checked()
+
+    def close(self) -> None:
+        """Close the file and let other processes have the folder."""
+        try:
+            self._database.close()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+    def __enter__(self) -> Self:
+        """Return the store itself."""
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        """Close the store."""
+        self.close()
+
+    def _checked(self) -> Self:
+        try:
+            [(application,)] = self._database.execute("PRAGMA application_id")
+            [(version,)] = self._database.execute("PRAGMA user_version")
+            if application != _APPLICATION:
+                raise InputError(f"{self._database.path} was not made by groundset.")
+            if version != _VERSION:
+                raise InputError(f"{self._database.path} was made by another version of groundset.")
+            check_sound(self._database, _STATEMENTS, [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA])
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def _fill(self, meta: Mapping[str, Any], documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
+        database = self._database
+        with database.transaction():
+            for statement in _STATEMENTS:
+                database.execute(statement)
+            database.insert(
+                "INSERT INTO documents VALUES (?, ?, ?)",
+                ((number, item.doc_id, item.model_dump_json()) for number, item in enumerate(documents)),
+            )
+            database.insert(
+                "INSERT INTO chunks (position, chunk_id, record) VALUES (?, ?, ?)",
+                ((number, chunk.chunk_id, chunk.model_dump_json()) for number, chunk in enumerate(chunks)),
+            )
+            for name, value in meta.items():
+                self.set_meta(name, value)
+            database.execute(f"PRAGMA application_id = {_APPLICATION}")
+            database.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def meta(self, name: str) -> Any:
+        """Return a value that was stored under a name, or None.
+
+        Raises:
+            DamagedRunError: it is not what a run stores there.
+        """
+        statement = "SELECT name, value FROM meta WHERE name = ?"
+        return next(self._database.read(stored_meta, statement, (name,)), None)
+
+    def told(self, *path: str) -> Any:
+        """Return a value that every run has stored: its name, and the keys that lead to it.
+
+        Raises:
+            DamagedRunError: it is missing, or not what a run stores there.
+        """
+        name, *keys = path
+        value = self.meta(name)
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is None:
+            raise self.damaged(f"it does not tell the {' '.join(path)}")
+        return value
+
+    def damaged(self, how: str) -> DamagedRunError:
+        """Return the error of a run that is not one; ``how`` says where, in a few words."""
+        return self._database.damaged(how)
+
+    def set_meta(self, name: str, value: Any) -> None:
+        """Store a JSON value under a name."""
+        self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json_text(value)))
+
+    def replan(self, meta: Mapping[str, Any]) -> None:
+        """Store values, and forget the attempts that are not decided: from here on another plan holds."""
+        with self._database.transaction():
+            for name, value in meta.items():
+                self.set_meta(name, value)
+            self.attempts.forget_undecided()
+
+    def documents(self) -> list[Document]:
+        """Return the documents of the run."""
+        return list(self._database.read(_document, "SELECT doc_id, record FROM documents ORDER BY position"))
+
+    def chunks(self) -> list[Chunk]:
+        """Return all chunks of the run."""
+        return list(self._database.read(_chunk, "SELECT chunk_id, record FROM chunks ORDER BY position"))
+
+    def vectors(self) -> Vectors:
+        """Return the embedding vectors of all chunks, a row for each."""
+        rows = list(self._database.read(as_vector, "SELECT vector FROM chunks ORDER BY position"))
+        if not rows:
+            raise self.damaged("no chunks")
+        return np.stack(rows)
+
+    def without(self, column: ChunkColumn) -> list[Chunk]:
+        """Return the chunks of which something is not known yet."""
+        statement = f"SELECT chunk_id, record FROM chunks WHERE {column} IS NULL ORDER BY position"
+        return list(self._database.read(_chunk, statement))
+
+    def learn(
+        self, column: ChunkColumn, known: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
+    ) -> None:
+        """Store what became known of chunks by id: a vector as bytes, what was read and the score as JSON.
+
+        ``rejects`` are the chunks that were refused by it.
+        """
+        with self._database.transaction():
+            self.results.add_rejects(None, rejects)
+            self._database.insert(
+                f"UPDATE chunks SET {column} = ? WHERE chunk_id = ?", ((value, chunk_id) for chunk_id, value in known)
+            )
+
+    def contexts(self) -> dict[str, Context]:
+        """Return all chunks with what was read off them, by id."""
+        statement = "SELECT chunk_id, record, reading, score FROM chunks ORDER BY position"
+        return {context.chunk.chunk_id: context for context in self._database.read(_context, statement)}
+
+    def corpus_size(self) -> tuple[int, int]:
+        """Return how many documents and chunks there are."""
+        [(documents, chunks)] = self._database.execute(
+            "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks)"
+        )
+        return documents, chunks
+
+    def begin_session(self) -> int:
+        """Note that a process starts to work on the run; return the number of its session."""
+        with self._database.transaction():
+            started = datetime.now(UTC).isoformat(timespec="seconds")
+            self._database.execute("INSERT INTO sessions (started) VALUES (?)", (started,))
+            [(number,)] = self._database.execute("SELECT last_insert_rowid()")
+        return int(number)
+
+    def spend(self, session: int, seconds: float) -> None:
+        """Note how long a session has lasted so far."""
+        self._database.execute("UPDATE sessions SET seconds = ? WHERE number = ?", (round(seconds, 3), session))
+
+    def spent(self) -> tuple[str | None, float]:
+        """Return when the first session started, if any has, and the seconds of all."""
+        [spent] = self._database.read(_spent, "SELECT min(started), total(seconds) FROM sessions")
+        return spent
+
+
+def _document(doc_id: str, record: str) -> Document:
+    document = Document.model_validate_json(record)
+    if document.doc_id != doc_id:
+        raise ValueError("a document stored under the id of another one")
+    return document
+
+
+def _chunk(chunk_id: str, record: str) -> Chunk:
+    chunk = Chunk.model_validate_json(record)
+    if chunk.chunk_id != chunk_id:
+        raise ValueError("a chunk stored under the id of another one")
+    return chunk
+
+
+def _context(chunk_id: str, record: str, reading: str, score: str | None) -> Context:
+    """Return a chunk with what was read off it, from its columns."""
+    told = {
+        "chunk": _chunk(chunk_id, record),
+        "score": None if score is None else StepRecord.model_validate_json(score),
+    }
+    return Context.model_validate({**json.loads(reading), **told})
+
+
+def _spent(started: str | None, seconds: float) -> tuple[str | None, float]:
+    if started is not None:
+        datetime.fromisoformat(started)
+    if not math.isfinite(seconds):
+        raise ValueError("sessions that lasted for ever")
+    return started, seconds

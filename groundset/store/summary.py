@@ -1,0 +1,197 @@
+"""What a run says at its end: what was kept, what was refused and why, what it took, what is next."""
+
+import shlex
+from collections import Counter
+from collections.abc import Collection, Mapping
+from itertools import pairwise
+from typing import Any
+
+from groundset.models.catalogue import DEFAULT_LM
+from groundset.progress import counted, duration, of_asked
+from groundset.store.calls import CallTotals
+from groundset.store.lineage import Lineage
+from groundset.store.promise import is_of_runs, promise_of
+from groundset.store.record import RunFiles
+from groundset.store.run_store import RunStore
+from groundset.store.wording import tell_mode
+from programs.modes import MODES
+
+_REASONS = 3
+
+
+def account(store: RunStore, reason: str | None) -> list[str]:
+    """Return what became of a run: what was kept, what was refused, what it took; ``reason`` says why not more."""
+    made_from = store.meta("lineage")
+    lines = [_made_from(store, made_from) if made_from else _kept(store)]
+    if asked_for := store.results.kind_counts():
+        lines.append(f"The questions ask for: {', '.join(f'{kind} {count}' for kind, count in asked_for.items())}.")
+    lines += [*_growth(store), *tell_mode(store)]
+    if reason:
+        lines.append(f"{reason[:1].upper()}{reason[1:]}")
+    lines += [*_expected(store), *_alternatives(store)]
+    if made_from:
+        return lines
+    return [*lines, _refused(store), *_passed_over(store), *_cost(store)]
+
+
+def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
+    """Return the lines that a command says at the end of a run: what became of it, its files, what is next."""
+    folder = shlex.quote(str(store.folder))
+    lines = account(store, reason)
+    lines.append(f"Files: {files.samples}, {files.rejects.name}, {files.record.name}.")
+    if status in ("interrupted", "failed"):
+        lines.append(
+            f"To go on: the same command or call again, or groundset generate --config {folder}/run.json --out {folder}"
+        )
+    elif store.results.evolution_counts():
+        lines.append(
+            f"Next: groundset review {folder} to read them, or groundset export {folder} --format autorag --out DIR"
+        )
+        lines += _better_model(store)
+    else:
+        lines.append(f"Next: groundset show {folder} --rejects")
+    return lines
+
+
+def shortage(store: RunStore) -> str:
+    """Return why a run ended with fewer samples than were asked for."""
+    configuration = store.told("configuration")
+    missing = store.told("asked") - sum(store.results.evolution_counts().values())
+    easy = configuration.get("ask") == "easy" and configuration.get("parser") != "none"
+    reasons = store.results.reasons().items()
+    refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
+    most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
+    agenda = ", ".join(f"{name} {count}" for name, count in store.told("agenda").items())
+    how = "what is easy (where the grammar of a sentence begins the question)" if easy else "as often as makes sense"
+    mend = "More documents or a lower --size would help"
+    further = "; --ask all, in the same folder, goes on to what is hard, where about one question in two is good"
+    return (
+        f"every passage was asked {how}, and {missing} samples are missing. What there was: {agenda}"
+        f"{f'; refused most: {most}' if most else ''}. {mend}{further if easy else ''}."
+    )
+
+
+def _kept(store: RunStore) -> str:
+    documents, chunks = store.corpus_size()
+    return (
+        f"Kept {of_asked(store.results.count(), store.meta('asked'))}{_evolutions(store)} "
+        f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
+    )
+
+
+def _made_from(store: RunStore, lineage: Mapping[str, Any]) -> str:
+    documents, chunks = store.corpus_size()
+    return (
+        f"{counted(store.results.count(), 'sample')}{_evolutions(store)} on {counted(chunks, 'chunk')} of "
+        f"{counted(documents, 'document')}, made by {Lineage.model_validate(lineage).told()}."
+    )
+
+
+def _evolutions(store: RunStore) -> str:
+    told = ", ".join(f"{name} {count}" for name, count in store.results.evolution_counts().items())
+    return f" ({told})" if told else ""
+
+
+def _growth(store: RunStore) -> list[str]:
+    """Return what a run that grew was asked for, in order."""
+    growth = store.meta("growth") or []
+    if len(growth) < 2:
+        return []
+    told = [_asked_for(growth[0], growth[0])]
+    for before, now in pairwise(growth):
+        same = [name for name in now if name in ("first", "size") or now[name] == before[name]]
+        told.append(f"for {_asked_for(now, same)} from attempt {now['first'] + 1} on")
+    return [f"The set grew: it was asked for {told[0]} at first, {', '.join(told[1:])}."]
+
+
+def _asked_for(asked: Mapping[str, Any], untold: Collection[str]) -> str:
+    size = "one sample for each chunk" if asked["size"] is None else f"{asked['size']} samples"
+    options = [f"--{name} {value}" for name, value in asked.items() if name not in untold]
+    return f"{size}{' with ' if options else ''}{', '.join(options)}"
+
+
+def _expected(store: RunStore) -> list[str]:
+    """Return what share of the accepted questions to expect good, where a compiled critic knows."""
+    total = sum(store.results.evolution_counts().values())
+    compiled = store.meta("compiled")
+    promise = promise_of(compiled, store.results.samples())
+    if _asked_freely(store):
+        return []
+    if promise is None and total and is_of_runs(compiled):
+        return ["None of these questions was easy to ask, and readers sign fewer of such: read them all."]
+    if promise is None:
+        return []
+    good, low, high = (round(100 * share) for share in (promise.share, promise.low, promise.high))
+    whose = "questions of other runs" if promise.of_runs else "labelled questions"
+    told = f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on {whose})"
+    if others := total - promise.said_of:
+        told += f"; this holds for the {promise.said_of} that were easy to ask, not for the other {others}"
+        told += ", of which readers sign fewer"
+    return [f"{told}; read them before you rely on them."]
+
+
+def _asked_freely(store: RunStore) -> bool:
+    mode = MODES.get((store.meta("mode") or {}).get("name", ""))
+    return mode is not None and mode.writes_freely
+
+
+def _better_model(store: RunStore) -> list[str]:
+    """Return what a better model would add, where the smallest of the catalogue was taken."""
+    if ((store.meta("models") or {}).get("lm") or {}).get("name") != DEFAULT_LM:
+        return []
+    return [
+        "A larger model would read whole passages and ask how, why and across passages too: "
+        "--lm openai/MODEL@URL names one on a server, --lm FILE.gguf one of your own."
+    ]
+
+
+def _alternatives(store: RunStore) -> list[str]:
+    """Return how often another chunk does as well as the one that a question was made from."""
+    counts = store.results.alternative_counts()
+    if not counts["samples"]:
+        return []
+    better = f", and {counts['rank_changed']} of them found it sooner" if counts["rank_changed"] else ""
+    verb = "is" if counts["samples"] == 1 else "are"
+    return [f"{counts['samples']} of the questions {verb} answered by another chunk just as well{better}."]
+
+
+def _refused(store: RunStore) -> str:
+    reasons = store.results.reasons()
+    if not reasons:
+        return "Refused no question."
+    total, told = _by_step(reasons)
+    return f"Refused {counted(total, 'question')}, by step: {told}."
+
+
+def _passed_over(store: RunStore) -> list[str]:
+    """Return how many passages there was nothing to ask about."""
+    reasons = store.results.reasons(of_passages=True)
+    if not reasons:
+        return []
+    total, told = _by_step(reasons)
+    return [f"Nothing to ask in {counted(total, 'passage')}, which is no fault: {told}."]
+
+
+def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
+    """Return how many there are, and the steps with their main reasons, the most frequent first."""
+    told = []
+    for step, found in sorted(reasons.items(), key=lambda item: -item[1].total()):
+        main = ", ".join(f"{count} {reason}" for reason, count in found.most_common(_REASONS))
+        told.append(f"{step} {found.total()} ({main})")
+    return sum(found.total() for found in reasons.values()), "; ".join(told)
+
+
+def _cost(store: RunStore) -> list[str]:
+    """Return what the run took, and of that a second language model, which judged."""
+    _, seconds = store.spent()
+    lines = [f"Took {duration(seconds)}, {_calls(store.calls.totals())}."]
+    if judging := (store.meta("models") or {}).get("critic_lm"):
+        lines.append(f"{judging['name']} judged: {_calls(store.critic_calls.totals())}.")
+    return lines
+
+
+def _calls(calls: CallTotals) -> str:
+    return (
+        f"{calls.calls:,} language model calls, {calls.prompt_tokens:,} tokens read "
+        f"({calls.evaluated_tokens:,} of them anew), {calls.completion_tokens:,} written"
+    )

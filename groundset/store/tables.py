@@ -1,0 +1,258 @@
+"""The tables of a run: attempts with their steps, and results."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+
+from groundset.store.database import Database
+from programs.numbers import check_numbers
+from programs.types import Attempt, Focus, Outcome, Reject, Sample, StepRecord
+
+Vectors = NDArray[np.float32]
+# Steps that pass a chunk over, where they refuse without a question: there is nothing to ask, which is no fault.
+PASSED_OVER = ("chunk", "keyphrases", "pair")
+_NO_ATTEMPT = -1
+_FOCI = TypeAdapter(tuple[Focus, ...])
+_IDS = TypeAdapter(tuple[str, ...])
+
+
+def as_vector(stored: bytes) -> Vectors:
+    """Return an embedding vector as it is stored.
+
+    Raises:
+        ValueError: it is none, or holds what is no number.
+    """
+    vector = np.frombuffer(stored, dtype=np.float32)
+    if not np.isfinite(vector).all():
+        raise ValueError("a vector holds what is no number")
+    return vector
+
+
+# Attempts may run this far ahead of the verdicts on those before them.
+WINDOW = 8
+
+
+class Verdict(NamedTuple):
+    """What became of an attempt: the evolution that it was accepted as, if any, and what it asked about.
+
+    ``put_off`` says that it gave a good question of which there were enough at the time.
+    """
+
+    accepted: str | None
+    exhausted: bool
+    asked: tuple[Focus, ...] = ()
+    put_off: bool = False
+
+
+class AttemptTable:
+    """Attempts: what was planned, what every step said, what came of it."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the tables in ``database``."""
+        self._database = database
+
+    def begin(self, attempt: Attempt) -> None:
+        """Note that an attempt begins; what an interrupted earlier start of it said is forgotten."""
+        with self._database.transaction():
+            self._database.execute("DELETE FROM steps WHERE attempt = ?", (attempt.number,))
+            self._database.execute(
+                "INSERT OR REPLACE INTO attempts (number, contexts, wanted, round, seed) VALUES (?, ?, ?, ?, ?)",
+                (*_plan(attempt), attempt.seed),
+            )
+
+    def add_step(self, number: int, seq: int, record: StepRecord) -> None:
+        """Store what a step said."""
+        output = json.dumps(record.output, ensure_ascii=False)
+        self._database.execute(
+            "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (number, seq, record.step, record.candidate, output, record.probability, record.verdict, record.reason),
+        )
+
+    def finish(self, number: int, outcome: Outcome) -> None:
+        """Store the outcome of an attempt."""
+        self._database.execute("UPDATE attempts SET outcome = ? WHERE number = ?", (outcome.model_dump_json(), number))
+
+    def outcome(self, attempt: Attempt) -> Outcome | None:
+        """Return the stored outcome of an attempt, if an earlier process finished it."""
+        found = self._database.read(
+            Outcome.model_validate_json,
+            "SELECT outcome FROM attempts WHERE (number, contexts, wanted, round) = (?, ?, ?, ?) "
+            "AND outcome IS NOT NULL",
+            _plan(attempt),
+        )
+        return next(found, None)
+
+    def forget_undecided(self) -> None:
+        """Forget the attempts without a verdict and what they said; their calls stay in the journal."""
+        self._database.execute("DELETE FROM steps WHERE attempt IN (SELECT number FROM attempts WHERE NOT decided)")
+        self._database.execute("DELETE FROM attempts WHERE NOT decided")
+
+    def verdicts(self) -> Iterator[tuple[int, Verdict]]:
+        """Yield the decided attempts in order."""
+        yield from self._database.read(
+            lambda number, accepted, exhausted, asked, put_off: (
+                number,
+                Verdict(accepted, bool(exhausted), _FOCI.validate_json(asked), bool(put_off)),
+            ),
+            "SELECT number, accepted, exhausted, asked, put_off FROM attempts WHERE decided ORDER BY number",
+        )
+
+    def decided(self) -> int:
+        """Return how many attempts were decided."""
+        [(count,)] = self._database.execute("SELECT count(*) FROM attempts WHERE decided")
+        return int(count)
+
+    def steps(self, number: int) -> list[StepRecord]:
+        """Return what every step of an attempt said, in order."""
+        names = ("step", "candidate", "output", "probability", "verdict", "reason")
+
+        def parse(*row: Any) -> StepRecord:
+            return StepRecord(**{**dict(zip(names, row, strict=True)), "output": check_numbers(json.loads(row[2]))})
+
+        return list(
+            self._database.read(
+                parse, f"SELECT {', '.join(names)} FROM steps WHERE attempt = ? ORDER BY seq", (number,)
+            )
+        )
+
+    def contexts(self, number: int) -> tuple[str, ...]:
+        """Return the ids of the chunks that an attempt was about."""
+        found = self._database.read(_IDS.validate_json, "SELECT contexts FROM attempts WHERE number = ?", (number,))
+        ids = next(found, None)
+        if ids is None:
+            raise self._database.damaged(f"no attempt {number}")
+        return ids
+
+    def step_counts(self) -> dict[str, int]:
+        """Return how often each step spoke in decided attempts, in the order in which steps first come."""
+        rows = self._database.execute(
+            "SELECT step, count(*) FROM steps JOIN attempts ON number = attempt WHERE decided "
+            "GROUP BY step ORDER BY min(seq), step"
+        )
+        return dict(rows)
+
+
+def _plan(attempt: Attempt) -> tuple[int, str, str, int]:
+    """Return what an attempt is known by."""
+    ids = json.dumps([context.chunk.chunk_id for context in attempt.contexts])
+    return attempt.number, ids, attempt.wanted, attempt.round
+
+
+class ResultTable:
+    """Samples and rejects, in the order in which they were decided."""
+
+    def __init__(self, database: Database) -> None:
+        """Use the tables in ``database``."""
+        self._database = database
+
+    def decide(
+        self, number: int, verdict: Verdict, sample: Sample | None, vector: Vectors | None, rejects: Sequence[Reject]
+    ) -> None:
+        """Store everything that was decided on an attempt, or nothing of it."""
+        with self._database.transaction():
+            asked = _FOCI.dump_json(verdict.asked).decode()
+            self._database.execute(
+                "UPDATE attempts SET decided = 1, accepted = ?, exhausted = ?, asked = ?, put_off = ? WHERE number = ?",
+                (verdict.accepted, verdict.exhausted, asked, verdict.put_off, number),
+            )
+            if sample is not None and vector is not None:
+                self._database.execute(
+                    "INSERT INTO samples (id, attempt, record, vector) VALUES (?, ?, ?, ?)",
+                    (sample.id, number, sample.model_dump_json(), vector.tobytes()),
+                )
+            self.add_rejects(number, rejects)
+
+    def add(self, samples: Iterable[tuple[Sample, Vectors]], rejects: Sequence[Reject]) -> None:
+        """Store samples with the vectors of their questions, and rejects, that no attempt of this run made."""
+        with self._database.transaction():
+            self._database.insert(
+                "INSERT INTO samples (id, attempt, record, vector) VALUES (?, ?, ?, ?)",
+                ((sample.id, _NO_ATTEMPT, sample.model_dump_json(), vector.tobytes()) for sample, vector in samples),
+            )
+            self.add_rejects(None, rejects)
+
+    def add_rejects(self, number: int | None, rejects: Sequence[Reject]) -> None:
+        """Store what was refused in an attempt, or before any."""
+        self._database.insert(
+            "INSERT INTO rejects (attempt, step, record) VALUES (?, ?, ?)",
+            ((number, reject.step, reject.model_dump_json()) for reject in rejects),
+        )
+
+    def count(self) -> int:
+        """Return how many samples were accepted."""
+        [(count,)] = self._database.execute("SELECT count(*) FROM samples")
+        return int(count)
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the accepted samples."""
+        yield from self._database.read(_sample, "SELECT id, record FROM samples ORDER BY position")
+
+    def alternative_counts(self) -> dict[str, int]:
+        """Return how many samples another chunk answers just as well, and in how many of them that changed the rank."""
+        samples = [sample for sample in self.samples() if any(len(group) > 1 for group in sample.retrieval_gt)]
+        changed = sum(sample.retrieval.rank != sample.metadata.get("source_rank") for sample in samples)
+        return {"samples": len(samples), "rank_changed": changed}
+
+    def vectors(self) -> Iterator[Vectors]:
+        """Yield the embedding vectors of the accepted questions."""
+        yield from self._database.read(as_vector, "SELECT vector FROM samples ORDER BY position")
+
+    def rejects(self) -> Iterator[Reject]:
+        """Yield what was refused."""
+        yield from self._database.read(Reject.model_validate_json, "SELECT record FROM rejects ORDER BY position")
+
+    def refused_questions(self) -> Iterator[tuple[int, int | None, Reject]]:
+        """Yield place, attempt (None if this run made none) and reject of every question that was refused."""
+        yield from self._database.read(
+            lambda position, attempt, record: (position, attempt, Reject.model_validate_json(record)),
+            "SELECT position, attempt, record FROM rejects "
+            "WHERE json_extract(record, '$.question') IS NOT NULL ORDER BY position",
+        )
+
+    def evolution_counts(self) -> dict[str, int]:
+        """Return how many samples there are of each evolution, the most first."""
+        counts = Counter(sample.evolution for sample in self.samples())
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+    def kind_counts(self) -> dict[str, int]:
+        """Return how many samples ask for each kind of thing, the most first; nothing for what was kept without one."""
+        kinds = (sample.metadata.get("kind") for sample in self.samples())
+        return dict(Counter(str(kind) for kind in kinds if kind).most_common())
+
+    def reject_counts(self) -> dict[str, int]:
+        """Return how often each step refused."""
+        return dict(self._database.execute("SELECT step, count(*) FROM rejects GROUP BY step ORDER BY min(position)"))
+
+    def reasons(self, *, of_passages: bool = False) -> dict[str, Counter[str]]:
+        """Return for each step why it refused questions, in general terms, and how often.
+
+        With ``of_passages``, why chunks were passed over without a question.
+        """
+        found: dict[str, Counter[str]] = {}
+        marks = ", ".join("?" * len(PASSED_OVER))
+        passed = f"(step IN ({marks}) AND json_extract(record, '$.question') IS NULL)"
+        for step, reason in self._database.read(
+            lambda step, record: (step, Reject.model_validate_json(record).reason),
+            f"SELECT step, record FROM rejects WHERE {passed} = ? ORDER BY position",
+            (*PASSED_OVER, of_passages),
+        ):
+            # What follows a colon is about the one candidate.
+            found.setdefault(step, Counter())[reason.split(":")[0]] += 1
+        return found
+
+
+def _sample(name: str, record: str) -> Sample:
+    """Return a sample as it is stored.
+
+    Raises:
+        ValueError: it is none, or of another id.
+    """
+    sample = Sample.model_validate_json(record)
+    if sample.id != name:
+        raise ValueError("a sample stored under the id of another one")
+    return sample

@@ -1,0 +1,232 @@
+"""`groundset compile`: what it refuses before minutes are spent, and what it says of a compile."""
+
+import inspect
+import json
+from functools import partial
+
+import pytest
+from dspy.lm15 import Message, Response, Usage
+
+from groundset import compiling
+from groundset.commands.compile import compile_steps
+from groundset.compiling import ensembles, finetuning, modes
+from groundset.data_files import data_path
+from groundset.models import servers
+from groundset.runtime.lms import LanguageModel
+from groundset.tracking.compiles import CompileStore
+from optimizers.steps import FITTED
+from programs.errors import EngineError
+
+SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
+
+
+class TimidEngine:
+    """Never finds an answer; raises something, Ctrl-C by default, at one of its calls."""
+
+    def __init__(self, interrupt_at=0, raised=KeyboardInterrupt):
+        self.calls, self.interrupt_at, self.raised = 0, interrupt_at, raised
+
+    def complete(self, request):
+        self.calls += 1
+        if self.calls == self.interrupt_at:
+            raise self.raised
+        usage = Usage(input_tokens=10, output_tokens=2, total_tokens=12)
+        return Response(
+            id=None, model="local/x", message=Message.assistant("not stated"), finish_reason="stop", usage=usage
+        )
+
+
+@pytest.fixture
+def scripted(monkeypatch, word_encoder):
+    """Let compiles use an engine of the test's own."""
+
+    def use(engine):
+        def open_model(spec, journal):
+            return LanguageModel(engine, model="local/w", name=spec, sha256="w" * 64, journal=journal)
+
+        opened = partial(compiling.Compiler, open_model=open_model, load=lambda name: word_encoder(SHA))
+        monkeypatch.setattr(compiling, "Compiler", opened)
+        monkeypatch.setattr(servers, "check_server", lambda text: None)
+        return engine
+
+    return use
+
+
+def test_unknown_steps_and_files_are_named(run, tmp_path):
+    ran = run("compile", "colour", "--out", tmp_path / "out")
+    assert ran.status == 2
+    assert "colour: no such step to compile; choose of keyphrases, question" in ran.err
+    ran = run("compile", "chunk", "--labels", tmp_path / "none.jsonl", "--out", tmp_path / "out")
+    assert ran.status == 2
+    assert f"--labels {tmp_path / 'none.jsonl'}: no such file" in ran.err
+
+
+def test_a_public_set_is_read_by_its_name(run, tmp_path):
+    file = tmp_path / "few.json"
+    file.write_text('{"data": []}', encoding="utf-8")
+    for named, fault in (
+        (f"squad:{tmp_path / 'none.json'}", "no such file"),
+        (f"squad:{file}", "no question of it can be learned from"),
+    ):
+        ran = run("compile", "ask", "--optimizer", "finetune", "--lm", "x", "--labels", named, "--out", tmp_path / "o")
+        assert (ran.status, fault in ran.err) == (2, True), ran.err
+    assert not (tmp_path / "o").exists()
+
+
+def test_wrong_labels_are_refused_and_nothing_is_written(run, tmp_path):
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"id": "c1"}\n', encoding="utf-8")
+    ran = run("compile", "all", "--labels", file, "--out", tmp_path / "out")
+    assert ran.status == 2
+    assert f"{file}, line 1: " in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_compile_says_what_it_kept_and_what_it_took(run, scripted, tmp_path):
+    scripted(TimidEngine())
+    ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out")
+    assert ran.status == 0
+    assert "Compiling answer: about 182 calls." in ran.err
+    assert "labeled: the step as it was is the best (1 of 1 candidates compared on all dev rows); a gain of" in ran.out
+    # One dev row less than 24 is asked anew: no demo of its language was drawn, so its prompt is the one by hand.
+    assert "could have been told from noise; 111 calls" in ran.out
+    assert "measure  before" in ran.out
+    assert "Tracked as " in ran.out
+    assert f"States: {tmp_path / 'out' / 'tiny' / 'answer.json'}." in ran.out
+    assert json.loads((tmp_path / "out" / "tiny" / "answer.json").read_text(encoding="utf-8"))["optimizer"] == "labeled"
+
+
+def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, scripted, tmp_path):
+    engine = scripted(TimidEngine(interrupt_at=40))
+    options = ("--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out", "--no-track")
+    ran = run("compile", "answer", *options)
+    assert ran.status == 130
+    assert "Interrupted: the best so far is kept" in ran.out
+    assert "Tracked" not in ran.out
+    assert (tmp_path / "out" / "tiny" / "answer.json").exists()
+    engine.interrupt_at = 0
+    assert run("compile", "answer", *options).status == 0
+    assert engine.calls == 111 + 1, "no call but the interrupted one was made twice"
+
+
+@pytest.mark.parametrize(
+    ("engine", "exit_status", "status", "error"),
+    [
+        (TimidEngine(40), 130, "KILLED", ""),  # while candidates are tried: there is a best so far
+        (TimidEngine(5), 130, "KILLED", ""),  # before
+        (TimidEngine(40, RuntimeError("out of memory")), 1, "FAILED", "out of memory"),
+    ],
+)
+def test_a_compile_that_ends_early_leaves_its_run_and_is_not_promoted(
+    run, scripted, tmp_path, monkeypatch, engine, exit_status, status, error
+):
+    scripted(engine)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out")
+    assert ran.status == exit_status
+    assert "Interrupted: " in ran.out + ran.err or error in ran.err
+    [entry] = CompileStore.open().experiments()
+    assert entry.status == status
+    assert error in entry.error
+    refused = run("promote", entry.run_id)
+    assert refused.status == 2
+    assert f"{entry.run_id} did not finish ({status.lower()}" in refused.err
+    assert run("experiments").out == f"Not finished: 1 {status.lower()}. groundset ui shows them.\n"
+
+
+@pytest.mark.parametrize(
+    ("raised", "exit_status", "status"),
+    [(KeyboardInterrupt(), 130, "KILLED"), (EngineError("no such layer"), 1, "FAILED")],
+)
+def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monkeypatch, raised, exit_status, status):
+    def train(*arguments):
+        raise raised
+
+    monkeypatch.setattr(finetuning, "find_spec", lambda name: name)
+    monkeypatch.setattr(finetuning, "ensure_available", lambda spec: spec)
+    monkeypatch.setattr(finetuning, "_train", train)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    options = ("--optimizer", "finetune", "--lm", "smollm2-135m", "--out", tmp_path / "out")
+    assert run("compile", "pair", "answer", *options).status == exit_status
+    found = CompileStore.open().experiments()
+    assert [(each.step, each.model, each.status) for each in found] == [
+        ("answer", "smollm2-135m", status),
+        ("pair", "smollm2-135m", status),
+    ]
+
+
+@pytest.mark.usefixtures("few_chunks")
+def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatch):
+    scripted(TimidEngine())
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    assert run("compile", "reasoning", "--optimizer", "knn", "--lm", "tiny", "--out", tmp_path / "out").status == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("few_chunks")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of labeled"),
+        (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm."),
+        (("answer",), "--optimizer fit-head compiles chunk, judge, same, grounding; answer is not fitted."),
+        (("agree",), "agree is not fitted."),
+        (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--optimizer mipro needs a second model"),
+        (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),
+        (("judge", "--optimizer", "fit-ensemble"), "--optimizer fit-ensemble compiles for a language model"),
+        (("reasoning", "--optimizer", "knn", "--lm", "tiny"), "the labels hold no example outputs for reasoning"),
+    ],
+)
+def test_what_a_strategy_lacks_is_said_in_one_line(run, scripted, tmp_path, options, message):
+    engine = scripted(TimidEngine())
+    ran = run("compile", *options, "--out", tmp_path / "out")
+    assert ran.status == 2
+    assert message in ran.err
+    assert engine.calls == 0
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("step", "optimizer"), [("answer", "labeled"), ("judge", "fit-ensemble")])
+def test_a_server_that_does_not_answer_is_found_before_anything_is_written(run, tmp_path, step, optimizer):
+    server = "openai/tiny@http://127.0.0.1:9/v1"
+    ran = run("compile", step, "--optimizer", optimizer, "--lm", server, "--out", tmp_path / "out")
+    assert ran.status == 2
+    assert "No model server answers at http://127.0.0.1:9/v1" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_store_that_fails_costs_no_state(run, scripted, tmp_path, monkeypatch):
+    scripted(TimidEngine())
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////dev/null/mlflow.db")
+    ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 24, "--out", tmp_path)
+    assert ran.status == 0
+    said = "Not tracked: the tracking store sqlite:////dev/null/mlflow.db failed"
+    assert ran.err.count(said) == 1
+    assert ran.err.index(said) < ran.err.index("Compiling answer"), "said before the compile, not after it"
+    assert (tmp_path / "tiny" / "answer.json").exists()
+
+
+def test_the_help_tells_the_precision_that_each_head_is_fitted_for():
+    shown = inspect.signature(compile_steps).parameters["target_precision"].annotation.__metadata__[0].show_default
+    told = {name: fitting.target_precision for name, fitting in FITTED.items()}
+    told["fit-ensemble"] = ensembles.TARGET_PRECISION
+    assert shown == ", ".join(f"{name} {precision:g}" for name, precision in told.items())
+
+
+def test_a_mode_is_measured_where_a_judge_is_named(run, monkeypatch, tmp_path):
+    lm, judge = "openai/small@http://127.0.0.1:9/v1", "openai/strong@http://127.0.0.1:9/v1"
+    ran = run("compile", "mode", "--lm", lm, "--out", tmp_path / "out")
+    assert (ran.status, "--teacher" in ran.err) == (2, True)
+
+    def compile_mode(lm, judging_lm, **options):
+        measures = (modes.ModeMeasure("free", 24, 20, 15), modes.ModeMeasure("guided", 24, 8, 4))
+        return modes.ModeReport(measures, options["out"] / "small" / "mode.json")
+
+    monkeypatch.setattr(modes, "compile_mode", compile_mode)
+    monkeypatch.setattr(servers, "check_server", lambda model: None)
+    ran = run("compile", "mode", "--lm", lm, "--teacher", judge, "--out", tmp_path / "out")
+    assert ran.status == 0, ran.err
+    assert [line.split()[0] for line in ran.out.splitlines() if line.startswith(("free", "guided"))] == [
+        "free",
+        "guided",
+    ]

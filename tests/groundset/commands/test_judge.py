@@ -1,0 +1,306 @@
+import json
+import os
+import threading
+from contextlib import contextmanager
+
+import pytest
+from dspy.lm15 import Message, Response, Usage
+
+from groundset import judging as command
+from groundset.engine.judging import text_of
+from groundset.runtime import lms
+from groundset.runtime.lms import LanguageModel
+from programs.deciding import Decision
+from programs.errors import EngineError
+
+ROWS = [
+    {"id": 1, "text": "The ferry leaves Tollvik at nine.", "tags": ["a", {"b": None}], "weight": 0.25},
+    {"text": "schlecht\u2028 “bad” 🛶", "verdict": "unsure", "id": "x"},
+]
+
+
+def decision(good):
+    said = {"fit": 0.9, "clear": 0.95, "answerable": 0.97} if good else {"fit": 0.125, "clear": 0.8, "answerable": 0.3}
+    return Decision(values={"fit": good}, probabilities=said, levels={"depth": 1.25})
+
+
+GOOD = {
+    "probability": 0.9,
+    "verdict": "good",
+    "scores": {"clear": 0.95, "answerable": 0.97, "depth": 1.25},
+    "weakest": "clear",
+}
+BAD = {
+    "probability": 0.125,
+    "verdict": "bad",
+    "scores": {"clear": 0.8, "answerable": 0.3, "depth": 1.25},
+    "weakest": "answerable",
+}
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Stand in for the critics: whatever holds "bad" is bad; the list tells what was opened and asked."""
+    seen = []
+
+    @contextmanager
+    def open_judge(kind, critic, lm, embedder, compiled, tracking, journal):
+        seen.append((kind, critic, lm, embedder, compiled))
+
+        def decide(rows):
+            seen.append(len(rows))
+            return [decision("bad" not in json.dumps(row)) for row in rows]
+
+        yield decide
+
+    monkeypatch.setattr(command, "open_judge", open_judge)
+    return seen
+
+
+def test_rows_keep_their_keys_in_order(run, calls, tmp_path):
+    file, out = write(tmp_path / "in.jsonl", ROWS), tmp_path / "new" / "out.jsonl"
+    ran = run("judge", "chunks", file, "--out", out)
+    assert ran.status == 0
+    assert ran.out == f"Judged 2 chunks: 1 good, 1 bad. Rows: {out}.\n"
+    judged = read(out)
+    assert judged[0] == {**ROWS[0], **GOOD}
+    assert list(judged[0]) == ["id", "text", "tags", "weight", "probability", "verdict", "scores", "weakest"]
+    assert judged[1] == {**ROWS[1], **BAD}
+    assert calls[0] == ("chunks", "head", None, "all-minilm-l6-v2", "shipped")
+
+
+def test_questions_need_a_question_and_a_passage(run, calls, tmp_path):
+    rows = [{"question": "When?", "passage": "At nine.", "note": 1}]
+    out = tmp_path / "out.jsonl"
+    assert run("judge", "questions", write(tmp_path / "in.jsonl", rows), "--out", out).status == 0
+    assert read(out) == [{**rows[0], **GOOD}]
+    ran = run("judge", "questions", write(tmp_path / "in.jsonl", ROWS), "--out", out)
+    assert ran.status == 2
+    assert "line 1: `question` is missing, empty or not a text" in ran.err
+
+
+@pytest.fixture
+def passages(monkeypatch):
+    """Stand in for the critics; the list tells which passages were asked about."""
+    seen = []
+
+    @contextmanager
+    def open_judge(*args):
+        def decide(rows):
+            seen.extend(text_of(row, "passage") for row in rows)
+            return [decision(good=True) for _ in rows]
+
+        yield decide
+
+    monkeypatch.setattr(command, "open_judge", open_judge)
+    return seen
+
+
+def test_samples_of_a_run_are_judged_on_their_contexts(run, passages, tmp_path):
+    sample = {
+        "question": "When?",
+        "contexts": [{"chunk_id": "c1", "text": "At **nine** [daily](#d)."}, {"text": "Or at ten."}],
+    }
+    given = {"question": "When?", "passage": "At five.", "contexts": [{"text": "At six."}]}
+    file, out = write(tmp_path / "samples.jsonl", [sample, given]), tmp_path / "out.jsonl"
+    assert run("judge", "questions", file, "--out", out).status == 0
+    assert passages == ["At nine daily.\n\nOr at ten.", "At five."]
+    assert read(out)[0] == {**sample, **GOOD}, "the row itself stays as it is"
+    for contexts in ([], [{"title": "x"}], ["At nine."], "At nine.", [{"text": "a"}, {"text": 5}]):
+        ran = run("judge", "questions", write(file, [{"question": "When?", "contexts": contexts}]), "--out", out)
+        assert (ran.status, "line 1: `passage` is missing, empty or not a text" in ran.err) == (2, True)
+
+
+def test_standard_output_gets_the_rows_and_nothing_else(run, calls, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path / "in.jsonl", ROWS)
+    ran = run("judge", "chunks", file, "--out", "-")
+    assert ran.status == 0
+    assert [json.loads(line)["verdict"] for line in ran.out.split("\n") if line] == ["good", "bad"]
+    assert ran.err == "Judging: 2.\nJudged 2 chunks: 1 good, 1 bad. Rows: standard output.\n"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_pipe_gets_the_rows(run, calls, tmp_path):
+    file, pipe, got = write(tmp_path / "in.jsonl", ROWS), tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: got.extend(read(pipe)), daemon=True)
+    reader.start()
+    assert run("judge", "chunks", file, "--out", pipe).status == 0
+    reader.join(10)
+    assert [row["verdict"] for row in got] == ["good", "bad"]
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("linked", ["", "soft", "hard"])
+def test_an_input_is_not_replaced_unasked(run, calls, tmp_path, linked):
+    file = write(tmp_path / "rows.jsonl", ROWS)
+    out = tmp_path / "link.jsonl" if linked else file
+    if linked == "soft":
+        out.symlink_to(file)
+    elif linked:
+        out.hardlink_to(file)
+    ran = run("judge", "chunks", file, "--out", out)
+    assert (ran.status, ran.out, calls) == (2, "", [])
+    assert ran.err == f"groundset: error: --out would replace the input {out}; name another file\n"
+    assert read(file) == ROWS
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 2)])
+def test_on_a_terminal_it_is_asked_whether_to_judge_in_place(run, calls, tmp_path, type_in, answer, status):
+    file = write(tmp_path / "rows.jsonl", ROWS)
+    type_in(answer)
+    assert run("judge", "chunks", file, "--out", file).status == status
+    assert [row.get("weakest") for row in read(file)] == ([None, None] if status else ["clear", "answerable"])
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_other_endings_are_refused_before_anything_is_judged(run, calls, tmp_path):
+    ran = run("judge", "chunks", write(tmp_path / "in.jsonl", ROWS), "--out", tmp_path / "out.csv")
+    assert (ran.status, "give it a name that ends with .jsonl" in ran.err, calls) == (2, True, [])
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_many_rows_go_in_batches_and_tell_how_many_they_are(run, calls, tmp_path):
+    file = write(tmp_path / "in.jsonl", [{"text": f"row {number}"} for number in range(1500)])
+    out = tmp_path / "out.jsonl"
+    ran = run("judge", "chunks", file, "--out", out)
+    assert len(read(out)) == 1500
+    assert ran.err.startswith("Judging: 1,500.\n")
+    assert sum(calls[1:]) == 1500
+    assert max(calls[1:]) == 64
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"text": "a"}\n\n{"text": ', "line 3: not JSON ("),
+        (b'{"text": "a"}\n["text"]\n', "line 2: not a JSON object"),
+        (b'{"text": "a"}\n{"txt": "b"}\n', "line 2: `text` is missing, empty or not a text"),
+        (b'{"text": 5}\n', "line 1: `text` is missing, empty or not a text"),
+        (b'{"text": "  "}\n', "line 1: `text` is missing, empty or not a text"),
+        (b'{"text": "\xff"}\n', "line 1: not UTF-8 text"),
+        (b'{"text": "\\ud800"}\n', "line 1: not valid Unicode text"),
+        (b'{"te\\udfffxt": 1, "text": "a"}\n', "line 1: not valid Unicode text"),
+        (b"[" * 100_000, "line 1: nested too deep"),
+        (b'{"text": "a", "deep": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", "line 1: nested too deep"),
+        (b'{"text": "a", "deep": ' + b'{"d":' * 100_000 + b"1" + b"}" * 100_000 + b"}\n", "line 1: nested too deep"),
+        (b"\n \n", "holds no rows"),
+    ],
+)
+def test_bad_rows_are_refused_by_their_line(run, calls, tmp_path, content, message):
+    file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    file.write_bytes(content)
+    ran = run("judge", "chunks", file, "--out", out)
+    assert ran.status == 2
+    assert message in ran.err
+    assert ran.err.count("\n") == 1
+    assert calls == []
+    assert not out.exists()
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_fine(run, calls, tmp_path):
+    file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    file.write_bytes(b'\xef\xbb\xbf{"text": "a"}\r\n{"text": "b"}\r\n')
+    assert run("judge", "chunks", file, "--out", out).status == 0
+    assert len(read(out)) == 2
+
+
+def test_files_that_cannot_be_read_or_written_are_named(run, calls, tmp_path):
+    ran = run("judge", "chunks", tmp_path / "none.jsonl", "--out", tmp_path / "out.jsonl")
+    assert (ran.status, "cannot read" in ran.err) == (2, True)
+    file = write(tmp_path / "in.jsonl", ROWS)
+    ran = run("judge", "chunks", file, "--out", tmp_path)
+    assert (ran.status, "it is a folder" in ran.err) == (2, True)
+    ran = run("judge", "chunks", file, "--out", file / "out.jsonl")
+    assert (ran.status, "is a file, not a folder" in ran.err, calls) == (2, True, [])
+
+
+def test_a_failure_halfway_leaves_no_output(run, monkeypatch, tmp_path):
+    @contextmanager
+    def open_judge(*args):
+        def decide(rows):
+            raise RuntimeError("the critic broke")
+
+        yield decide
+
+    monkeypatch.setattr(command, "open_judge", open_judge)
+    file, out = write(tmp_path / "in.jsonl", ROWS), tmp_path / "out.jsonl"
+    assert run("judge", "chunks", file, "--out", out).status == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_an_unknown_critic_and_a_critic_without_its_model_are_wrong_input(run, tmp_path):
+    file = write(tmp_path / "in.jsonl", ROWS)
+    for options in (["--critic", "oracle"], ["--critic", "lm"]):
+        ran = run("judge", "chunks", file, "--out", tmp_path / "out.jsonl", *options)
+        assert ran.status == 2
+        assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.model
+def test_the_head_critic_tells_a_good_question_from_a_bad_one(run, tmp_path):
+    passage = "The ferry Henn has linked Tollvik and Osthavn since 1931. It leaves Tollvik at nine every morning."
+    rows = [
+        {"question": "Since which year has the ferry Henn linked Tollvik and Osthavn?", "passage": passage},
+        {"question": "what does the passage say", "passage": passage},
+    ]
+    file, out = write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    assert run("judge", "questions", file, "--out", out).status == 0
+    good, bad = read(out)
+    assert good["probability"] > bad["probability"]
+    assert bad["verdict"] == "bad"
+    assert bad["scores"].keys() == {"independent", "clear", "answerable"}
+    assert bad["scores"][bad["weakest"]] == min(bad["scores"].values())
+
+
+@pytest.mark.parametrize(("critic", "sizes"), [("head", [2]), ("lm", [1, 1]), ("ensemble", [1, 1])])
+def test_what_a_language_model_judges_is_told_row_by_row(run, calls, tmp_path, critic, sizes):
+    file = write(tmp_path / "in.jsonl", ROWS)
+    assert run("judge", "chunks", file, "--critic", critic, "--out", tmp_path / "out.jsonl").status == 0
+    assert calls[1:] == sizes
+
+
+class Reader:
+    """A language model that finds every question good, and is cut off at one of its calls."""
+
+    def __init__(self, fails_at=0):
+        self.calls, self.fails_at = 0, fails_at
+
+    def complete(self, request):
+        self.calls += 1
+        if self.calls == self.fails_at:
+            raise EngineError("the server is gone")
+        names = ("Independent", "Clear", "Answerable", "Fit")
+        text = "\n".join(f"{name}: As it should be. - yes, 90" for name in names)
+        usage = Usage(input_tokens=10, output_tokens=20, total_tokens=30)
+        return Response(id=None, model="remote/w", message=Message.assistant(text), finish_reason="stop", usage=usage)
+
+
+def test_what_a_model_judged_before_it_failed_is_not_asked_again(run, monkeypatch, tmp_path):
+    rows = [{"question": f"What is the height of tower {n}?", "passage": f"Tower {n} is 30 m high."} for n in range(4)]
+    file, out = write(tmp_path / "rows.jsonl", rows), tmp_path / "judged.jsonl"
+
+    def judge(reader):
+        def open_model(spec, journal):
+            return LanguageModel(reader, model="remote/w", name=spec, sha256=None, journal=journal)
+
+        monkeypatch.setattr(lms, "open_lm", open_model)
+        return run("judge", "questions", file, "--critic", "verdict", "--lm", "tiny", "--out", out)
+
+    assert judge(Reader(fails_at=3)).status == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["judged.jsonl.calls", "rows.jsonl"]
+    again = Reader()
+    assert judge(again).status == 0
+    assert again.calls == 2
+    assert [row["verdict"] for row in read(out)] == ["good"] * 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["judged.jsonl", "rows.jsonl"]

@@ -1,0 +1,113 @@
+"""`groundset review`: what it prints, what it refuses, how it ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import httpx
+import pytest
+
+from groundset.review import serving
+from groundset.review.desk import Desk
+from groundset.store.run_store import RunStore
+from programs.types import Chunk, Document
+
+TEXT = "The ferry leaves Tollvik at nine."
+CHUNK = Chunk(chunk_id="ferry-0000", doc_id="ferry", path="ferry.md", title="Ferry", start=0, end=len(TEXT), text=TEXT)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    document = Document(doc_id="ferry", path="ferry.md", title="Ferry", text=TEXT)
+    RunStore.create(folder, meta={}, documents=[document], chunks=[CHUNK]).close()
+    return folder
+
+
+def test_one_line_names_the_address_and_ctrl_c_ends_it(folder):
+    script = "from groundset.commands import main; main()"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "review", str(folder), "--no-browser"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment,
+    ) as process:  # fmt: skip
+        try:
+            line = process.stdout.readline()
+            assert line.endswith(" in a browser. Ctrl-C ends it.\n")
+            address = line.split()[1]
+            assert "no samples yet" in httpx.get(address, follow_redirects=True, trust_env=False).text
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+            assert process.returncode == 0
+            assert out == ""
+            assert err.splitlines()[-1] == "0 of 0 are read: 0 signed, 0 refused."
+            assert address.split("/")[3] not in err
+        finally:
+            process.kill()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address, trust_env=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--blind",), "--blind compares runs; name two or more"),
+        (("--step", "judge"), "--step is about rejects; add --rejects"),
+        (("--rejects", "--step", "judge"), "--step judge: there are no rejects of that step; nothing was refused"),
+        (("--reader", " "), "--reader: give a name of 1 to 60 letters"),
+        (("--reader", "a\x1bb"), "--reader: give a name of 1 to 60 letters"),
+    ],
+)
+def test_wrong_options_are_one_line(run, folder, arguments, message):
+    ran = run("review", folder, "--no-browser", *arguments)
+    assert (ran.status, ran.out, ran.err) == (2, "", f"groundset: error: {message}\n")
+
+
+def test_a_folder_without_a_run_and_a_port_in_use_are_named(run, folder, tmp_path):
+    ran = run("review", tmp_path, "--no-browser")
+    assert (ran.status, ran.err) == (2, f"groundset: error: {tmp_path} is not the folder of a run\n")
+    ran = run("review", tmp_path / ("x" * 300), "--no-browser")
+    assert (ran.status, ran.err.endswith("x cannot be read: File name too long\n")) == (2, True)
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        port = held.getsockname()[1]
+        ran = run("review", folder, "--no-browser", "--port", port)
+    assert ran.status == 2
+    assert f"--port {port}: Address already in use; name another" in ran.err
+
+
+@pytest.mark.parametrize("display", [{}, {"DISPLAY": ":0"}])
+def test_a_browser_is_opened_only_where_there_are_windows_and_not_told_the_token(monkeypatch, display):
+    found = []
+    monkeypatch.setattr(serving.sys, "platform", "linux")
+    monkeypatch.setattr(serving.webbrowser, "open", lambda address: found.append(address) or True)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in display.items():
+        monkeypatch.setenv(name, value)
+    with serving.shown_in_browser("http://127.0.0.1:1/secret/") as shown:
+        assert shown is bool(display)
+        for address in found:
+            assert "secret" not in address
+            page = Path(url2pathname(urlsplit(address).path))
+            assert "url=http://127.0.0.1:1/secret/" in page.read_text()
+            assert page.parent.stat().st_mode & 0o077 == 0
+    assert len(found) == len(display)
+
+
+def test_the_page_that_leads_there_is_followed_by_a_browser(browser, folder, monkeypatch):
+    monkeypatch.setenv("BROWSER", "any")
+    found = []
+    monkeypatch.setattr(serving.webbrowser, "open", lambda address: found.append(address) or True)
+    with Desk([folder], "reader") as desk, serving.serving(desk) as address, serving.shown_in_browser(address):
+        page = browser.new_page()
+        page.goto(found[0])
+        page.wait_for_url(f"{address}**")
+        assert "no samples yet" in page.content()

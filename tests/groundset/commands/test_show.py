@@ -1,0 +1,302 @@
+import json
+
+import pytest
+
+from groundset.commands import judge
+from groundset.files import write_rows
+from groundset.store.record import reject_row
+from groundset.store.run_store import RunStore
+from groundset.store.tables import Verdict
+from programs.trail import NOTHING_TO_ASK
+from programs.types import Attempt, Chunk, Context, Reject, StepRecord
+
+RETRIEVAL = {"rank": 2, "retrieved_id": "ferry-0001", "retrieved_content": "…", "score": 0}
+CONTEXT = {
+    "chunk_id": "ferry-0000",
+    "doc_id": "ferry",
+    "path": "ferry.md",
+    "title": "Ferry",
+    "headings": ["Ferry", "Times"],
+    "start": 3,
+    "end": 40,
+    "text": "The ferry leaves Tollvik at nine.\u2028[bold]Always.[/bold]\x1b[2J",
+}
+TRAIL = [
+    {
+        "step": "chunk",
+        "candidate": 0,
+        "output": {"content": 0.91},
+        "probability": 0.88,
+        "verdict": "good",
+        "reason": None,
+    },
+    {
+        "step": "question",
+        "candidate": 1,
+        "output": {"question": "When?"},
+        "probability": None,
+        "verdict": None,
+        "reason": None,
+    },
+    {
+        "step": "judge",
+        "candidate": 1,
+        "output": {"fit": 0.31},
+        "probability": 0.31,
+        "verdict": "bad",
+        "reason": "unclear",
+    },
+]
+
+
+def sample(name, **changes):
+    return {
+        "id": name,
+        "question": "When does the ferry leave Tollvik?",
+        "answer": "at nine",
+        "evolution": "reasoning",
+        "language": "en",
+        "contexts": [CONTEXT],
+        "retrieval_gt": [["ferry-0000"]],
+        "retrieval": RETRIEVAL,
+        "probability": 0.914,
+        "trail": TRAIL,
+        "metadata": {},
+        **changes,
+    }
+
+
+SAMPLES = [sample("q-abc1"), sample("q-abd2", retrieval={**RETRIEVAL, "rank": None})]
+REJECTS = [
+    {
+        "step": "judge",
+        "reason": "not clear",
+        "probability": 0.2,
+        "question": "What [red]this[/red]?",
+        "chunk_id": "c-1",
+    },
+    {"step": "chunk", "reason": "a list", "probability": None, "question": None, "chunk_id": "c-2"},
+    {"step": "judge", "reason": "not answerable", "probability": 0.4, "question": "Who?", "chunk_id": "c-3"},
+    {"step": "pair", "reason": NOTHING_TO_ASK, "probability": None, "question": None, "chunk_id": "c-4"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, rows in (("samples", SAMPLES), ("rejects", REJECTS)):
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    thresholds = {"judge": {"threshold": 0.42}, "chunk": {"model": "head"}}
+    (tmp_path / "run.json").write_text(json.dumps({"compiled": thresholds}), encoding="utf-8")
+    return tmp_path
+
+
+def test_samples_are_shown_with_their_trail(run, folder):
+    assert "Trail" not in run("show", folder).out
+    ran = run("show", folder, "--trail")
+    assert ran.status == 0
+    text = " ".join(ran.out.split())
+    for part in (
+        "q-abc1 reasoning, en, found at rank 2",
+        "q-abd2 reasoning, en, not found again",
+        "Question When does the ferry leave Tollvik?",
+        "Answer at nine Good score 0.91, at least 0.42 is needed",
+        "Ferry > Times (ferry.md, characters 3 to 40)",
+        "[bold]Always.[/bold]",
+        "chunk 0 good 0.88 content: 0.91",
+        "question 1 question: When?",
+        "judge 1 bad 0.31 fit: 0.31; unclear",
+        "fit: the probability that all in all it is good, which decides",
+        "Shown: 2 of 2 samples. Kept 2, refused 2 questions (judge 2); 2 passages held nothing to ask.",
+    ):
+        assert part in text
+    assert "\x1b" not in ran.out
+    assert "meant:" not in ran.out, "no step said it"
+
+
+def test_rejects_are_shown_with_step_and_reason(run, folder):
+    text = " ".join(run("show", folder, "--rejects", "--limit", 2).out.split())
+    assert "judge not clear, score 0.20, at least 0.42 is needed What [red]this[/red]? chunk c-1" in text
+    assert "chunk a list chunk c-2" in text
+    assert "c-3" not in text
+    assert "Shown: 2 of 4 rejects." in text
+
+
+def test_one_sample_is_found_by_the_start_of_its_id(run, folder):
+    assert "q-abd2" not in run("show", folder, "--id", "q-abc").out
+    ran = run("show", folder, "--id", "zzz")
+    assert (ran.status, "no sample whose id starts with zzz" in ran.err) == (2, True)
+    assert run("show", folder, "--id", "q", "--rejects").status == 2
+
+
+def test_json_is_one_document(run, folder):
+    found = {"run": str(folder), "kept": 2, "refused": {"judge": 2, "chunk": 1, "pair": 1}}
+    ran = run("show", folder, "--json", "--limit", 1)
+    assert json.loads(ran.out) == {**found, "samples": SAMPLES[:1]}
+    assert json.loads(run("show", folder, "--json", "--id", "q-abd").out)["samples"] == SAMPLES[1:]
+    ran = run("show", folder, "--json", "--rejects")
+    assert json.loads(ran.out) == {**found, "rejects": REJECTS[:3], "left_out": 1}
+    assert ran.err == ""
+
+
+def test_rejects_are_chosen_by_their_steps(run, folder):
+    def shown(*options):
+        return json.loads(run("show", folder, "--rejects", "--json", *options).out)
+
+    assert shown("--step", "judge")["rejects"] == [REJECTS[0], REJECTS[2]]
+    assert shown("--step", "judge, chunk") == shown("--step", "chunk", "--step", "judge")
+    assert shown("--step", "judge,chunk")["rejects"] == REJECTS[:3]
+    assert shown("--step", "pair")["rejects"] == REJECTS[3:]
+    assert shown("--step", "pair")["left_out"] == 0
+    ran = run("show", folder, "--rejects", "--step", "judge,jury")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == (
+        "groundset: error: --step jury: this run has no rejects of that step; choose of judge, chunk, pair\n"
+    )
+
+
+def test_chunks_with_nothing_to_ask_are_counted_only(run, folder):
+    text = " ".join(run("show", folder, "--rejects").out.split())
+    assert NOTHING_TO_ASK not in text
+    assert "Shown: 3 of 4 rejects." in text
+    assert "Left out: 1 chunks that had nothing left to ask (--step shows them)." in text
+    told = " ".join(run("show", folder, "--rejects", "--step", "pair").out.split())
+    assert f"pair {NOTHING_TO_ASK}" in told
+    assert "Left out" not in told
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A run with a store, whose second attempt had its question refused."""
+    chunk = Chunk(
+        chunk_id="c-1", doc_id="d", path="d.md", title="D", start=0, end=6, text="The **ferry** sails at nine."
+    )
+    context = Context(chunk=chunk, passage="", topic="", language="en")
+    reject = Reject(step="judge", reason="not clear", chunk_id="c-1", probability=0.2, question="When sails it?")
+    with RunStore.create(tmp_path / "run", meta={}, documents=[], chunks=[chunk]) as store:
+        store.attempts.begin(Attempt(number=0, contexts=(context,), wanted="simple"))
+        store.attempts.add_step(
+            0, 0, StepRecord(step="question", output={"question": "When sails it?", "answer": "at nine"})
+        )
+        rejects = [Reject(step="chunk", reason="a list", chunk_id="c-1"), reject]
+        store.results.decide(0, Verdict(None, True), None, None, rejects)
+        write_rows(store.folder / "samples.jsonl", [])
+        write_rows(store.folder / "rejects.jsonl", map(reject_row, rejects))
+    return tmp_path / "run"
+
+
+def test_refused_questions_are_written_as_rows_that_can_be_judged(run, stored, tmp_path):
+    out = tmp_path / "refused.jsonl"
+    ran = run("show", stored, "--rejects", "--out", out)
+    assert (ran.status, ran.out) == (0, f"1 refused questions: {out}.\n")
+    [row] = judge.read_rows(out, ("id", "question", "answer", "passage"))
+    assert {**row, "id": ""} == {
+        "id": "",
+        "question": "When sails it?",
+        "answer": "at nine",
+        "passage": "The ferry sails at nine.",
+        "chunk_ids": ["c-1"],
+        "step": "judge",
+        "reason": "not clear",
+        "probability": 0.2,
+    }
+    ran = run("show", stored, "--rejects", "--step", "judge", "--out", "-")
+    assert [json.loads(line) for line in ran.out.splitlines()] == [row]
+    assert ran.err == "1 refused questions: standard output.\n"
+    assert run("show", stored, "--rejects", "--step", "chunk", "--out", out).status == 0
+    assert out.read_text(encoding="utf-8") == ""
+
+
+def test_the_files_of_the_run_are_not_replaced(run, stored):
+    before = (stored / "rejects.jsonl").read_bytes()
+    ran = run("show", stored, "--rejects", "--out", stored / "rejects.jsonl")
+    assert (ran.status, "--out would replace the input" in ran.err) == (2, True)
+    assert (stored / "rejects.jsonl").read_bytes() == before
+
+
+def test_options_that_do_not_go_together_are_refused(run, folder, tmp_path):
+    for options, said in (
+        (["--step", "judge"], "--step is about rejects; add --rejects"),
+        (["--out", tmp_path / "a.jsonl"], "--out is about rejects; add --rejects"),
+        (["--rejects", "--json", "--out", tmp_path / "a.jsonl"], "leave one of them out"),
+    ):
+        ran = run("show", folder, *options)
+        assert (ran.status, ran.out) == (2, "")
+        assert said in ran.err
+    assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_sixty_columns_are_enough(run_narrow, folder):
+    lines = run_narrow("show", folder, "--trail")
+    assert lines[0].startswith("q-abc1 ───")
+    assert lines[1] == "reasoning, en, found at rank 2"
+    trail = lines.index("Trail")
+    assert lines[trail + 1 : trail + 7] == [
+        "chunk, candidate 0, good, 0.88",
+        "  content: 0.91",
+        "question, candidate 1",
+        "  question: When?",
+        "judge, candidate 1, bad, 0.31",
+        "  fit: 0.31; unclear",
+    ]
+    assert "judge  not clear, score 0.20, at least 0.42 is needed" in run_narrow("show", folder, "--rejects")
+
+
+ODD = [[], {"judge": 3}, {"judge": {"threshold": "x"}}, {"judge": {"threshold": float("nan")}}]
+
+
+@pytest.mark.parametrize("record", ["[" * 100_000, "[]", "{}", *(json.dumps({"compiled": odd}) for odd in ODD)])
+def test_a_damaged_record_only_leaves_out_what_was_needed(run, folder, record):
+    (folder / "run.json").write_text(record)
+    ran = run("show", folder, "--rejects")
+    assert (ran.status, "is needed" in ran.out) == (0, False)
+
+
+def test_a_run_without_samples_is_shown_too(run, tmp_path):
+    (tmp_path / "samples.jsonl").touch()
+    (tmp_path / "rejects.jsonl").touch()
+    ran = run("show", tmp_path)
+    assert (ran.status, ran.out) == (0, "Shown: 0 of 0 samples. Kept 0, refused 0 questions.\n")
+
+
+def test_what_is_no_finished_run_is_wrong_input(run, tmp_path):
+    assert "is not the folder of a run" in run("show", tmp_path).err
+    (tmp_path / "run.sqlite").touch()
+    ran = run("show", tmp_path)
+    assert (ran.status, "has not finished" in ran.err) == (2, True)
+    (tmp_path / "samples.jsonl").write_text("{broken", encoding="utf-8")
+    ran = run("show", tmp_path)
+    assert (ran.status, "samples.jsonl, line 1: no sample of a run: Invalid JSON" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("row", "wrong"),
+    [
+        ("[]", "no sample of a run: Input should be an object"),
+        ("{}", "no sample of a run: id: Field required"),
+        (json.dumps(sample("q-1", probability="high")), "probability: Input should be a valid number"),
+        (json.dumps(sample("q-1", contexts=[{**CONTEXT, "start": None}])), "contexts 0 start: Input should be"),
+        (json.dumps(sample("q-1", trail=[{"step": 3}])), "trail 0 step: Input should be a valid string"),
+        ('{"id": "\\ud800"}', "no sample of a run: "),
+        ("[" * 100_000, "no sample of a run: "),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--json",), ("--id", "q")])
+def test_a_wrong_row_is_named_with_its_line(run, folder, row, wrong, options):
+    with (folder / "samples.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write(row + "\n")
+    ran = run("show", folder, *options)
+    assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert f"samples.jsonl, line 3: {'' if wrong.startswith('no') else 'no sample of a run: '}{wrong}" in ran.err
+
+
+def test_a_wrong_reject_is_named_too(run, folder):
+    with (folder / "rejects.jsonl").open("ab") as stream:
+        stream.write(b'{"step": "judge", "reason": 1, "chunk_id": "c"}\n')
+    for options in ((), ("--rejects",)):
+        ran = run("show", folder, *options)
+        assert (ran.status, ran.err.count("\n")) == (2, 1)
+        assert "rejects.jsonl, line 5: no reject of a run: reason: Input should be a valid string" in ran.err
+    (folder / "rejects.jsonl").write_bytes(b"\xff\n")
+    ran = run("show", folder, "--rejects")
+    assert (ran.status, "cannot read" in ran.err) == (2, True)

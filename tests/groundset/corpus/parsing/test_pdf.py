@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import pytest
+
+from groundset.corpus.parsing.parsed import UnparsableError
+from groundset.corpus.parsing.pdf import parse_pdf
+from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown
+
+
+def line(text: str, y: float, *, box: int = 0, size: float = 10.0, x0: float = 50.0, bold: bool = False) -> Line:
+    return Line(text, box, x0, x0 + 5 * len(text), y + size, y, size, bold)
+
+
+def page(*lines: Line, tables: list[Table] | None = None) -> Page:
+    return Page(800.0, list(lines), tables or [])
+
+
+def test_lines_become_paragraphs_and_broken_words_are_mended() -> None:
+    text = pages_to_markdown(
+        [
+            page(
+                line("The trans-", 500),
+                line("former was bro-", 488),
+                line("ken, a fact about every", 476),
+                line("transformer of 2019-", 464),
+                line("2020.", 452),
+                line("Next paragraph here.", 425),
+            )
+        ]
+    )
+    assert text == ("The transformer was broken, a fact about every transformer of 2019-2020.\n\nNext paragraph here.")
+
+
+def test_a_compound_that_the_document_knows_keeps_its_hyphen() -> None:
+    text = pages_to_markdown([page(line("A well-known case is well-", 500), line("known to all of us here.", 488))])
+    assert text == "A well-known case is well-known to all of us here."
+
+
+def test_a_document_without_broken_words_keeps_every_hyphen() -> None:
+    lines = [line(f"Line number {n} is here", 700 - 12 * n) for n in range(60)]
+    text = pages_to_markdown([page(*lines, line("a nine-", -20), line("minute wait.", -32))])
+    assert text.endswith("a nine-minute wait.")
+
+
+def test_indentation_starts_a_paragraph_and_items_hang() -> None:
+    lines = [line("First one.", 500), line("Second one is", 488, x0=60), line("longer.", 476)]
+    assert pages_to_markdown([page(*lines)]) == "First one.\n\nSecond one is longer."
+    items = [line("• one item that", 500), line("goes on", 488, x0=60), line("• two", 476)]
+    assert pages_to_markdown([page(*items)]) == "- one item that goes on\n\n- two"
+
+
+def test_headings_by_size_and_by_boldness() -> None:
+    text = pages_to_markdown(
+        [
+            page(
+                line("The title of", 600, size=20.0),
+                line("this paper", 576, size=20.0),
+                line("Introduction", 540, box=1, size=14.0),
+                line("Text that is long enough to set the size of the body text.", 500, box=2),
+                line("A bold heading", 480, box=3, bold=True),
+                line("A bold sentence is no heading.", 460, box=4, bold=True),
+            )
+        ]
+    )
+    assert [part for part in text.split("\n\n") if part.startswith("#")] == [
+        "# The title of this paper",
+        "## Introduction",
+        "### A bold heading",
+    ]
+
+
+def test_running_heads_and_page_numbers_go() -> None:
+    pages = [
+        page(
+            line("Report 2020", 780, box=0),
+            line(f"Sentence number {number} is on this page.", 400, box=1),
+            line(f"Page {number} of 3", 20, box=2),
+        )
+        for number in (1, 2, 3)
+    ]
+    text = pages_to_markdown(pages)
+    assert text.count("\n\n") == 2
+    assert "Report" not in text
+    assert "of 3" not in text
+
+
+def test_a_sentence_goes_on_over_the_page_and_past_a_caption() -> None:
+    pages = [
+        page(line("The river rose until", 100, box=0), line("Figure 1: the bridge", 90, box=1, size=8.0)),
+        page(line("the bridge fell.", 700, box=0)),
+    ]
+    assert pages_to_markdown(pages) == "The river rose until the bridge fell.\n\nFigure 1: the bridge"
+
+
+def test_tables_stand_where_they_stood() -> None:
+    table = Table(50, 450, 300, 400, [["Item", "Cost"], ["A|B", "5"]])
+    text = pages_to_markdown([page(line("Before.", 500, box=0), line("After.", 300, box=1), tables=[table])])
+    assert text == "Before.\n\n| Item | Cost |\n| --- | --- |\n| A\\|B | 5 |\n\nAfter."
+
+
+def test_empty_pages() -> None:
+    assert pages_to_markdown([page()]) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (Path(__file__).with_name("encrypted.pdf").read_bytes(), "password-protected"),
+        (b"%PDF-1.7 and then nothing", "damaged pdf file"),
+    ],
+)
+def test_refusals(data: bytes, reason: str) -> None:
+    with pytest.raises(UnparsableError, match=reason):
+        parse_pdf(data)

@@ -1,0 +1,60 @@
+import pytest
+
+from groundset.corpus.parsing.parsed import UnparsableError
+from groundset.corpus.parsing.text import clean, decode, name_title
+
+GERMAN = "Grüße aus Köln: schöne Straßen, süße Brötchen und über 20 Brücken."
+FRENCH = "Le château était situé près de la rivière. Où êtes-vous allés hier ? Ça coûte 5 €."
+RUSSIAN = "Москва является столицей России и крупнейшим городом страны."
+JAPANESE = "東京は日本の首都であり、世界最大級の都市です。"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (GERMAN, "utf-8"),
+        (GERMAN, "utf-8-sig"),
+        (GERMAN, "latin-1"),
+        (GERMAN, "utf-16"),
+        (GERMAN, "utf-16-le"),
+        (GERMAN, "utf-16-be"),
+        (GERMAN, "utf-32"),
+        (FRENCH, "cp1252"),
+        (RUSSIAN, "cp1251"),
+        (RUSSIAN, "utf-16"),
+        (JAPANESE, "shift_jis"),
+        ("Smiles 🙂 and families 👩‍👩‍👧.", "utf-8"),
+    ],
+)
+def test_encodings(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
+def test_a_declared_encoding_is_believed() -> None:
+    assert decode("Łódź".encode("iso8859_2"), "iso-8859-2") == "Łódź"
+
+
+def test_a_declared_encoding_that_does_not_exist_is_ignored() -> None:
+    assert decode(GERMAN.encode("latin-1"), "no-such-thing") == GERMAN
+
+
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", bytes(range(256)) * 4, b"\xff\xfe\x00\xd8"])
+def test_binary_is_refused(data: bytes) -> None:
+    with pytest.raises(UnparsableError):
+        clean(decode(data))
+
+
+def test_newlines_and_invisible_characters() -> None:
+    dirty = "\ufeffone\r\ntwo\rthree\u2028four\x0cfive\x01 soft\u00adhyphen no\xa0break ﬁne  \n\n"
+    assert clean(dirty + "x" * 60) == "one\ntwo\nthree\nfour\nfive softhyphen no break fine\n\n" + "x" * 60
+
+
+def test_lone_surrogates_can_be_written_afterwards() -> None:
+    assert clean("a\ud800b").encode() == b"a?b"
+
+
+@pytest.mark.parametrize(
+    ("path", "title"), [("a/user_guide-v2.md", "user guide v2"), ("___.txt", "___"), ("README", "README")]
+)
+def test_title_from_name(path: str, title: str) -> None:
+    assert name_title(path) == title

@@ -1,0 +1,203 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from groundset.engine.config import RunConfig, make_config, read_config_file
+from groundset.options import option_name
+from programs.errors import InputError
+
+DOCS = (Path("docs"),)
+
+
+def test_defaults_then_file_then_options(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('documents = ["texts"]\nsize = 5\nmin-length = 10\nmix = "simple=1"\n')
+    config = make_config({"size": 7, "seed": None}, file)
+    assert config.size == 7
+    assert config.min_length == 10
+    assert config.options.mix == {"simple": 1}
+    assert config.seed == 0
+    assert config.documents == (tmp_path / "texts",)
+
+
+def test_a_former_record_is_a_configuration(tmp_path):
+    former = make_config({"documents": DOCS, "size": 3, "chunk_size": 500, "lm": "own.gguf"}).anchored()
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": former.told(), "status": "x"}))
+    assert make_config({}, tmp_path / "run.json").told() == former.told()
+    assert former.lm == str(Path("own.gguf").absolute())
+
+
+PATHS = {"compiled": "states", "vector_store": "qdrant:vectors", "embedder": "./emb", "lm": "own.gguf"}
+NAMES = {"compiled": "champion", "vector_store": "qdrant", "embedder": "all-minilm-l6-v2", "lm": "openai/a@http://b"}
+
+
+def written(file: Path, options: dict[str, str]) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    lines = [f'{name.replace("_", "-")} = "{value}"\n' for name, value in options.items()]
+    file.write_text("".join(['documents = "texts"\n', *lines]))
+    return file
+
+
+def chosen(config: RunConfig) -> dict[str, str]:
+    return {name: getattr(config, name) for name in PATHS}
+
+
+def paths_in(folder: Path) -> dict[str, str]:
+    told = {"compiled": f"{folder}/states", "vector_store": f"qdrant:{folder}/vectors"}
+    return {**told, "embedder": f"{folder}/emb", "lm": f"{folder}/own.gguf"}
+
+
+def test_paths_in_a_file_are_those_beside_it(tmp_path, monkeypatch):
+    file = written(tmp_path / "project" / "run.toml", PATHS)
+    monkeypatch.chdir(tmp_path)
+    for named in (file, file.relative_to(tmp_path)):
+        assert chosen(make_config({}, named)) == paths_in(file.parent)
+
+
+@pytest.mark.parametrize("name", ["hf/org/tiny-GGUF/tiny.gguf", "hf/org/tiny-GGUF/tiny.gguf@v1"])
+def test_a_file_of_the_hub_is_no_path(tmp_path, name):
+    assert make_config({}, written(tmp_path / "run.toml", {"lm": name})).lm == name
+    assert make_config({"documents": DOCS, "lm": name}).anchored().lm == name
+
+
+def test_paths_of_the_command_are_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert chosen(make_config({"documents": DOCS, **PATHS}).anchored()) == paths_in(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    at_home = {"compiled": "~/states", "vector_store": "qdrant:~/vectors", "embedder": "~/emb", "lm": "~/own.gguf"}
+    assert chosen(make_config({"documents": DOCS, **at_home}).anchored()) == paths_in(tmp_path / "home")
+
+
+def test_names_are_no_paths_though_folders_are_called_so(tmp_path, monkeypatch):
+    for name in NAMES.values():
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert chosen(make_config({}, written(tmp_path / "run.toml", NAMES)).anchored()) == NAMES
+    (tmp_path / "mine" / "emb").mkdir(parents=True)
+    config = make_config({"documents": DOCS, "embedder": "mine/emb"})
+    assert config.anchored().embedder == str(tmp_path / "mine" / "emb")
+    assert make_config({"documents": DOCS, "embedder": "mine/other"}).anchored().embedder == "mine/other"
+
+
+def test_paths_that_an_older_record_left_relative_stay_so(tmp_path):
+    told = make_config({"documents": DOCS}).anchored().told()
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": {**told, **PATHS}}))
+    assert chosen(make_config({}, tmp_path / "run.json")) == PATHS
+
+
+def test_a_mix_may_be_a_table(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text('documents = "texts"\n[mix]\nsimple = 1\nreasoning = 0.5\n')
+    assert make_config({}, file).options.mix == {"simple": 1, "reasoning": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"size": 0}, r"^--size 0: input should be greater than or equal to 1$"),
+        ({"workers": 99}, r"^--workers 99: "),
+        ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form name=weight$"),
+        ({"mix": "clever=1"}, r"^--mix clever=1: no evolution is called 'clever'; there are simple, reasoning, cond"),
+        ({"recipe": "clever"}, r"^--recipe clever: no such recipe; choose one of evolved, single, "),
+        ({"splits": "a=1"}, r"^--splits is an option of the recipe single, not of evolved$"),
+        ({"recipe": "multi", "min_chunks": "4"}, r"^--recipe multi: max-chunks \(3\) is less than min-chunks \(4\)$"),
+        ({"recipe": "single", "splits": "a=0.5"}, r"^--splits a=0.5: shares must be above 0 and add up to 1$"),
+        ({"mix": "simple=x"}, r"the weight of simple is not a number: 'x'"),
+        ({"mix": "simple=1,simple=2"}, r"simple is given twice"),
+        ({"mix": "simple=0"}, r"one of them above 0"),
+        ({"mix": "simple=-1"}, r"weights must be 0 or more"),
+        ({"mix": "simple=nan"}, r"weights must be 0 or more"),
+        ({"chunker": "clever"}, r"^--chunker clever: there is no such chunker; choose one of recursive, "),
+        ({"chunk_size": 10, "chunk_overlap": 10}, r"^--chunk-overlap: the overlap \(10\) must be smaller"),
+        ({"chunks": Path("mine.csv")}, r"^--chunks mine.csv: own chunks come in files that end with .jsonl or .parq"),
+        ({"seed": -1}, r"^--seed -1: "),
+        ({"size": 0, "merge": 0}, r"--size 0: .*; --merge 0: "),
+    ],
+)
+def test_a_wrong_option_is_named(given, message):
+    with pytest.raises(InputError, match=message):
+        make_config({"documents": DOCS, **given})
+
+
+def test_documents_or_own_chunks_are_needed():
+    with pytest.raises(InputError, match="no documents were named"):
+        make_config({"documents": ()})
+    assert make_config({"chunks": Path("mine.jsonl")}).sources == (Path("mine.jsonl"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("run.toml", "chunksize = 3", r"there is no option chunksize; did you mean chunk-size\?"),
+        ("run.toml", "size = ", r"not TOML"),
+        ("run.toml", "size = 0", r"run.toml: size 0: "),
+        ("run.toml", "[mix]\nclever = 1", r"no evolution is called 'clever'"),
+        ("run.json", "{", r"not JSON"),
+        ("run.json", "[]", r"holds no options"),
+        pytest.param("run.json", "[" * 100_000, "nested too deep", id="deep JSON"),
+        pytest.param("run.toml", "a = " + "[" * 100_000, "nested too deep", id="deep TOML"),
+        ("run.json", '{"configuration": 3}', r"holds no options"),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        make_config({"documents": DOCS}, tmp_path / name)
+    assert str(tmp_path / name) in str(caught.value)
+
+
+def test_a_missing_or_binary_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        read_config_file(tmp_path / "none.toml")
+    (tmp_path / "run.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_config_file(tmp_path / "run.toml")
+
+
+def test_a_file_without_end_is_refused(tmp_path):
+    (tmp_path / "run.toml").write_bytes(b"#" * ((8 << 20) + 1))
+    with pytest.raises(InputError, match=r"^--config .*run\.toml: longer than 8 MB$"):
+        read_config_file(tmp_path / "run.toml")
+    with pytest.raises(InputError, match=r"^--config /dev/zero is a pipe or a device"):
+        read_config_file(Path("/dev/zero"))
+
+
+def test_every_option_of_the_command_is_a_field():
+    import inspect
+
+    from groundset.commands.generate import generate
+
+    others = {"docs", "out", "config", "track", "track_texts", "tracking", "verbose", "quiet"}
+    assert set(inspect.signature(generate).parameters) - others == set(RunConfig.model_fields) - {
+        "documents",
+        "lm_file",
+        "critic_lm_file",
+    } | {"options"}
+    assert option_name("chunk_size") == "--chunk-size"
+
+
+def test_the_help_of_the_command_tells_the_real_defaults():
+    import inspect
+
+    from groundset.commands.generate import generate
+
+    fields = RunConfig.model_fields
+    for name, parameter in inspect.signature(generate).parameters.items():
+        untold = ("chunk_size", "chunks", "critic", "critic_lm", "mode", "size", "min_length", "options")
+        if name not in fields or name in untold:
+            continue
+        assert parameter.annotation.__metadata__[0].show_default == str(fields[name].default), name
+
+
+def test_the_options_of_recipes_are_those_of_the_command():
+    import inspect
+
+    from groundset.commands.generate import generate
+    from groundset.commands.recipe_options import with_recipe_options
+    from programs.recipes import RECIPES
+
+    none = inspect.signature(with_recipe_options(generate, all_options=False)).parameters
+    added = set(inspect.signature(with_recipe_options(generate, all_options=True)).parameters) - set(none)
+    assert added == {name for recipe in RECIPES.values() for name in recipe.options.model_fields}
+    assert "options" not in none

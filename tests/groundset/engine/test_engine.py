@@ -1,0 +1,242 @@
+"""What disturbs attempts, and what a run makes of it."""
+
+import json
+import sqlite3
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.lm15 import AuthError, ContextLengthError, Request, Response, ServerError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scripted_run import Encoder, ScriptedEngine, ScriptedProgram, generate, scripted_recipe, write_documents
+
+from groundset.engine import run as run_module
+from groundset.engine.config import make_config
+from groundset.engine.generation import run_generation
+from groundset.store.run_store import RunStore
+from programs.errors import EngineError, GroundsetError, InputError, RunError
+from programs.types import Attempt, Observer, Outcome
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs")
+
+
+def samples(out: Path) -> str:
+    return (out / "samples.jsonl").read_text()
+
+
+def rejects(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "rejects.jsonl").read_text().splitlines()]
+
+
+class FailingEngine(ScriptedEngine):
+    """Raises on some calls, counted from 0."""
+
+    def __init__(self, error: Exception, fails: Any) -> None:
+        super().__init__()
+        self.error = error
+        self.fails = fails
+        self.calls = 0
+        self.guard = threading.Lock()
+
+    def complete(self, request: Request) -> Response:
+        with self.guard:
+            number, self.calls = self.calls, self.calls + 1
+        if self.fails(number):
+            raise self.error
+        return super().complete(request)
+
+
+def disturbed(disturb: Any) -> Any:
+    """Return a recipe whose program calls `disturb` with the attempt before they start."""
+
+    class Disturbed(ScriptedProgram):
+        def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
+            disturb(attempt)
+            return super().forward(attempt=attempt, observer=observer)
+
+    return scripted_recipe(Disturbed)
+
+
+def test_a_chunk_beyond_the_context_is_refused_and_not_drawn_again(docs, tmp_path):
+    engine = FailingEngine(ContextLengthError("5000 of 4096 tokens"), lambda number: number == 0)
+    assert generate(docs, tmp_path / "run", engine).ending == "complete"
+    first = rejects(tmp_path / "run")[0]
+    assert first["step"] == "chunk"
+    assert "longer than the language model's context" in first["reason"]
+    with RunStore.read(tmp_path / "run") as store:
+        assert next(store.attempts.verdicts())[1].exhausted
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(AuthError("wrong key"), r"\(Auth\).*wrong key"), (EngineError("the runtime crashed"), "the runtime crashed")],
+)
+def test_an_error_on_the_way_to_the_model_stops_the_run_and_a_mended_one_goes_on(docs, tmp_path, error, said):
+    generate(docs, tmp_path / "whole")
+    out = tmp_path / "run"
+    engine = FailingEngine(error, lambda number: number >= 10)
+    with pytest.raises(EngineError, match=said) as caught:
+        generate(docs, out, engine, workers=2)
+    assert caught.value.exit_code == 1
+    assert json.loads((out / "run.json").read_text())["status"] == "failed"
+    assert (out / "samples.jsonl").exists()
+    mended = FailingEngine(error, lambda number: False)
+    assert generate(docs, out, mended).ending == "complete"
+    assert samples(out) == samples(tmp_path / "whole")
+    calls = json.loads((tmp_path / "whole" / "run.json").read_text())["calls"]
+    assert mended.calls == calls - 10, "the ten calls that were answered are not made again"
+
+
+def test_a_crash_is_tried_again_by_dspy_and_then_stops_the_run(docs, tmp_path, monkeypatch):
+    monkeypatch.setattr("dspy.clients.execution.time.sleep", lambda seconds: None)
+    engine = FailingEngine(ServerError("gone"), lambda number: number >= 5)
+    with pytest.raises(EngineError, match=r"\(Server\).*gone"):
+        generate(docs, tmp_path / "run", engine)
+    assert engine.calls == 5 + 3
+
+
+def test_a_failing_attempt_is_refused_and_the_run_goes_on(docs, tmp_path):
+    def disturb(attempt: Attempt) -> None:
+        if attempt.number % 4 == 1:
+            raise ValueError("a slip\nof the program")
+
+    assert generate(docs, tmp_path / "run", recipe=disturbed(disturb)).ending == "complete"
+    failures = [row for row in rejects(tmp_path / "run") if row["step"] == "failure"]
+    assert failures[0]["reason"] == "ValueError: a slip"
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_failures_of_one_kind_in_a_row_stop_the_run(docs, tmp_path, workers):
+    def disturb(attempt: Attempt) -> None:
+        if attempt.number >= 2:
+            raise KeyError("always")
+
+    with pytest.raises(GroundsetError, match="5 attempts in a row failed with KeyError: 'always'"):
+        generate(docs, tmp_path / "run", recipe=disturbed(disturb), workers=workers)
+    assert len(rejects(tmp_path / "run")) >= 4
+    assert generate(docs, tmp_path / "run").ending == "complete"
+
+
+def test_a_store_that_fails_below_dspy_stops_the_run(docs, tmp_path, monkeypatch):
+    def put(self: Any, digest: str, record: Any) -> None:
+        raise RunError("the disk is full")
+
+    monkeypatch.setattr("groundset.store.calls.CallTable.put", put)
+    with pytest.raises(RunError, match="the disk is full"):
+        generate(docs, tmp_path / "run")
+
+
+def test_a_call_that_hangs_does_not_keep_the_run_from_ending(docs, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(run_module, "HASTY_GRACE_SECONDS", 0.2)
+    release = threading.Event()
+
+    def disturb(attempt: Attempt) -> None:
+        if attempt.number == 1:
+            release.wait(20)
+        if attempt.number == 0:
+            time.sleep(0.05)
+            raise EngineError("gone")
+
+    started = time.monotonic()
+    with pytest.raises(EngineError, match="gone"):
+        generate(docs, tmp_path / "run", recipe=disturbed(disturb), workers=2)
+    assert time.monotonic() - started < 10
+    release.set()
+
+
+def test_the_window_of_attempts_ahead_leaves_nothing_in_the_results(docs, tmp_path):
+    generate(docs, tmp_path / "one", workers=1)
+    generate(docs, tmp_path / "many", workers=8, recipe=scripted_recipe(seconds=0.003))
+    for name in ("samples.jsonl", "rejects.jsonl"):
+        assert (tmp_path / "one" / name).read_text() == (tmp_path / "many" / name).read_text()
+    records = [json.loads((tmp_path / run / "run.json").read_text()) for run in ("one", "many")]
+    assert records[0]["counts"] == records[1]["counts"]
+    assert records[0]["identity"] == records[1]["identity"]
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(workers=st.integers(1, 8), seed=st.integers(0, 1000), stops=st.lists(st.integers(1, 30), max_size=3))
+def test_neither_workers_nor_stops_change_the_samples(docs, tmp_path_factory, workers, seed, stops):
+    folder = tmp_path_factory.mktemp("runs")
+    generate(docs, folder / "whole", seed=seed)
+    for stop in stops:
+        engine = FailingEngine(EngineError("stop"), lambda number, stop=stop: number >= stop)
+        try:
+            generate(docs, folder / "run", engine, seed=seed, workers=workers)
+        except EngineError:
+            continue
+    assert generate(docs, folder / "run", seed=seed, workers=workers).ending == "complete"
+    assert samples(folder / "run") == samples(folder / "whole")
+
+
+def test_chunks_are_embedded_once(docs, tmp_path):
+    encoders: list[Encoder] = []
+
+    def load(name: str) -> Encoder:
+        encoders.append(Encoder(name))
+        return encoders[-1]
+
+    import scripted_run
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scripted_run, "Encoder", load)
+        engine = FailingEngine(EngineError("stop"), lambda number: True)
+        with pytest.raises(EngineError):
+            generate(docs, tmp_path / "run", engine)
+        assert encoders[0].encoded == 20
+        with pytest.raises(EngineError):
+            generate(docs, tmp_path / "run", engine)
+    assert encoders[1].encoded == 0
+
+
+def test_dspy_keeps_no_history_of_a_run(docs, tmp_path):
+    from dspy.clients.base_lm import GLOBAL_HISTORY
+
+    before = len(GLOBAL_HISTORY)
+    kept: list[Any] = []
+    generate(docs, tmp_path / "run", recipe=disturbed(lambda attempt: kept.append(dspy.settings.trace)))
+    assert len(GLOBAL_HISTORY) == before
+    assert set(kept) == {None}
+    assert dspy.settings.lm is None
+
+
+@pytest.mark.parametrize("option", ["recipe", "critic"])
+def test_an_unknown_name_is_wrong_input(docs, tmp_path, option):
+    with pytest.raises(InputError, match=f"--{option} clever: no such {option}; choose one of "):
+        run_generation(make_config({"documents": (docs,), option: "clever"}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_step_is_in_the_database_as_it_happens(docs, tmp_path):
+    seen = []
+
+    def disturb(attempt: Attempt) -> None:
+        if attempt.number == 3:
+            with sqlite3.connect(tmp_path / "run" / "run.sqlite") as connection:
+                seen.append(connection.execute("SELECT count(*) FROM steps").fetchone()[0])
+            connection.close()
+
+    generate(docs, tmp_path / "run", recipe=disturbed(disturb))
+    assert seen == [9]
+
+
+@pytest.mark.parametrize(("name", "parses"), [("en-core-web-sm", True), ("none", False)])
+def test_a_recipe_is_handed_a_parser_only_if_there_is_one(docs, tmp_path, name, parses):
+    handed = []
+
+    def program(tools, options):
+        handed.append(tools.languages.parse)
+        return ScriptedProgram(tools.retriever)
+
+    recipe = replace(scripted_recipe(), program=program)
+    assert generate(docs, tmp_path / "run", recipe=recipe, parser=name).ending == "complete"
+    assert [parse is not None for parse in handed] == [parses]

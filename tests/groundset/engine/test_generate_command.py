@@ -1,0 +1,309 @@
+"""`groundset generate` from its options to its exit status."""
+
+import functools
+import json
+import os
+import sqlite3
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from scripted_run import CRITICS, Encoder, scripted_generation, scripted_recipe, write_documents
+
+from groundset import commands
+from groundset.engine import generation
+from groundset.engine.generation import run_generation
+from groundset.engine.models import Openers
+from groundset.models import OpenAISpec, servers
+from groundset.store.run_store import RunStore
+from groundset.tracking.store import TrackingStore
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs")
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run the command in this process, with scripted models."""
+    monkeypatch.setattr(generation, "run_generation", scripted_generation())
+    monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
+
+    def run(*arguments: object) -> Ran:
+        with pytest.raises(SystemExit) as leaving:
+            commands.main(["generate", *map(str, arguments)])
+        captured = capsys.readouterr()
+        return Ran(leaving.value.code, captured.out, captured.err)
+
+    return run
+
+
+SMALL = ("--size", 8, "--chunk-size", 300, "--min-length", 50)
+
+
+def test_all_samples_made(run, docs, tmp_path):
+    ran = run(docs, "--out", tmp_path / "run", *SMALL, "--mix", "simple=2,reasoning=1,conditional=1")
+    assert ran.status == 0, ran.err
+    assert "Kept 8 of 8 samples (simple 4, conditional 2, reasoning 2)" in ran.out
+    assert "Refused" in ran.out
+    assert "not independent" in ran.out
+    assert f"groundset review {tmp_path / 'run'}" in ran.out
+    assert "20 chunks from 5 documents" in ran.err
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names - {".lock"} == {"run.sqlite", "run.json", "samples.jsonl", "rejects.jsonl"}
+    show = run_show(tmp_path / "run")
+    assert "What is" in show
+
+
+def run_show(folder: Path) -> str:
+    import subprocess
+    import sys
+
+    script = "from groundset.commands import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "show", str(folder)], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+def test_a_run_is_tracked_where_it_says_and_nothing_else_is_made(run, docs, tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    monkeypatch.setenv("GROUNDSET_HOME", str(tmp_path / "home"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    ran = run(docs, "--out", "run", *SMALL)
+    assert ran.status == 0, ran.err
+    tracked = json.loads(Path("run/run.json").read_text())["tracked"]
+    assert tracked["store"] == str(tmp_path / "home" / "mlruns")
+    assert ran.out.splitlines()[-1] == f"Tracked as {tracked['run_id']}."
+    assert [path.name for path in Path().iterdir()] == ["run"]
+    with monkeypatch.context() as patch:
+        patch.setattr(TrackingStore, "open", None)
+        again = run(docs, "--out", "run", *SMALL)
+    assert again.out.endswith(f"\nTracked as {tracked['run_id']}.\n"), "it is known where, so nobody is asked"
+    grown = run(docs, "--out", "run", *SMALL[2:], "--size", 9)
+    assert tracked["run_id"] not in grown.out.splitlines()[-1]
+    elsewhere = run(docs, "--out", "run", *SMALL[2:], "--size", 9, "--tracking", tmp_path / "own")
+    assert elsewhere.out.endswith(f" in {tmp_path / 'own'}.\n")
+
+
+def test_fewer_than_asked(run, docs, tmp_path):
+    ran = run(docs, "--out", tmp_path / "run", *SMALL[2:], "--size", 500)
+    assert ran.status == 3
+    assert "; refused most: judge: not independent (" in ran.out
+    assert "every passage was asked what is easy (where the grammar" in ran.out.lower()
+    assert "--ask all, in the same folder, goes on" in ran.out
+    everything = run(docs, "--out", tmp_path / "all", "--ask", "all", *SMALL[2:], "--size", 500)
+    assert "asked as often as makes sense" in everything.out
+    assert "--ask all" not in everything.out
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "short"
+    again = run(docs, "--out", tmp_path / "run", *SMALL[2:], "--size", 500)
+    assert (again.status, again.out) == (3, ran.out)
+    kept = ran.out.split()[1]
+    assert again.err == f"The run in {tmp_path / 'run'} is finished: {kept} of 500 samples are there.\n"
+
+
+def test_quiet_means_silent(run, docs, tmp_path):
+    ran = run(docs, "--out", tmp_path / "run", "--quiet", *SMALL)
+    assert ran == (0, "", "")
+
+
+def test_the_record_of_a_run_makes_it_again(run, docs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("docs", "--out", "one", *SMALL).status == 0
+    monkeypatch.chdir(docs)
+    assert run("--config", tmp_path / "one" / "run.json", "--out", tmp_path / "two").status == 0
+    assert (tmp_path / "one" / "samples.jsonl").read_text() == (tmp_path / "two" / "samples.jsonl").read_text()
+    # The same record is also the way to go on with a run that was stopped.
+    assert run("--config", tmp_path / "one" / "run.json", "--out", tmp_path / "one").status == 0
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """A folder whose name is no UTF-8."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    return folder
+
+
+def test_folders_whose_names_are_no_utf8_work(run, odd):
+    docs = write_documents(odd / "docs")
+    ran = run(docs, "--out", odd / "run", *SMALL)
+    assert ran.status == 0, ran.err
+    assert "\nTracked as " in ran.out
+    assert json.loads((odd / "run" / "run.json").read_text())["configuration"]["documents"] == [str(docs)]
+    again = run("--config", odd / "run" / "run.json", "--out", odd / "run")
+    assert (again.status, again.out) == (0, ran.out)
+
+
+def test_own_chunks_whose_folder_and_file_have_names_that_are_no_utf8_work(run, odd, tmp_path):
+    rows = ({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."} for n in range(9))
+    mine = odd / os.fsdecode(b"mine\xe9.jsonl")
+    mine.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/run\xe9"))
+    ran = run("--chunks", mine, "--out", out, "--size", 3)
+    assert ran.status == 0, ran.err
+    assert "\nTracked as " in ran.out
+
+
+def test_own_chunks_are_taken_as_they_are(run, tmp_path):
+    file = tmp_path / "mine.jsonl"
+    rows = ({"doc_id": f"c{n}", "contents": f"Text number {n} about word{n}."} for n in range(9))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = run("--chunks", file, "--out", tmp_path / "run", "--size", 3)
+    assert ran.status == 0, ran.err
+    with RunStore.read(tmp_path / "run") as store:
+        assert [chunk.chunk_id for chunk in store.chunks()] == [f"c{n}" for n in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no documents were named"),
+        (("none.md",), "no such file or folder: none.md"),
+        (("{docs}", "--size", "0"), "--size 0"),
+        (("{docs}", "--mix", "clever=1"), "no evolution is called 'clever'"),
+        (("{docs}", "--recipe", "clever"), "--recipe clever: no such recipe; choose one of evolved"),
+        (("{docs}", "--critic", "clever"), "--critic clever: no such critic"),
+        (("{docs}", "--chunker", "clever"), "Invalid value for '--chunker': 'clever' is not one of"),
+        (("{docs}", "--ask", "clever"), "--ask clever: input should be 'easy' or 'all'"),
+        (("{docs}", "--config", "none.toml"), "--config none.toml"),
+        (("{empty}",), "no documents found"),
+        (("{docs}", "--min-length", "9999"), "no chunk is left"),
+    ],
+)
+def test_wrong_input_is_one_line_and_leaves_nothing(run, docs, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    filled = [argument.format(docs=docs, empty=tmp_path / "empty") for argument in arguments]
+    ran = run(*filled, "--out", tmp_path / "run")
+    assert ran.status == 2
+    assert message in ran.err
+    errors = [line for line in ran.err.splitlines() if line.startswith("groundset: error: ")]
+    assert errors == ran.err.splitlines()[-1:]
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_server_that_does_not_answer_is_one_line_and_leaves_nothing(capsys, docs, tmp_path, monkeypatch):
+    monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as leaving:
+        commands.main(["generate", str(docs), "--out", "run", "--lm", "openai/x@http://127.0.0.1:9/v1"])
+    assert leaving.value.code == 2
+    told = "No model server answers at http://127.0.0.1:9/v1: is it running, and is the address right?"
+    assert capsys.readouterr().err == f"groundset: error: {told}\n"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.fixture
+def ask_server(run, docs, tmp_path, monkeypatch, serving):
+    """Return what runs the command with a real server; only embedder, critics and program are scripted."""
+    scripted = functools.partial(
+        run_generation,
+        openers=Openers(None, Encoder, lambda spec, **parts: CRITICS),
+        recipe=scripted_recipe(),
+    )
+    monkeypatch.setattr(generation, "run_generation", scripted)
+    return lambda *arguments: run(docs, "--no-track", "--parser", "none", *SMALL, *arguments)
+
+
+def test_a_run_goes_on_with_its_server_at_another_address(ask_server, serving, tmp_path):
+    out = tmp_path / "run"
+    with serving() as first:
+        begun = ask_server("--out", out, "--size", 6, "--lm", first.spec)
+        assert begun.status == 0, begun.err
+        assert "Texts go" not in begun.err
+        whole = ask_server("--out", tmp_path / "whole", "--lm", first.spec)
+        assert whole.status == 0
+    begun_calls = json.loads((out / "run.json").read_text())["calls"]
+    with sqlite3.connect(out / "run.sqlite") as database:  # as if it had been killed before its last decisions
+        for table in ("samples", "rejects"):
+            database.execute(f"DELETE FROM {table}")
+        database.execute("DELETE FROM steps")
+        database.execute("UPDATE attempts SET decided = 0, outcome = NULL, accepted = NULL, exhausted = NULL")
+    database.close()
+    with serving() as second:
+        again = ask_server("--out", out, "--size", 6, "--lm", second.spec)
+        assert again.status == 0, again.err
+        assert second.texts == [], "finished calls are free"
+    record = json.loads((out / "run.json").read_text())
+    assert record["calls"] == begun_calls
+    assert record["models"]["lm"]["name"] == "openai/tiny@server"
+    assert ask_server("--out", out, "--size", 6, "--lm", "openai/other@http://127.0.0.1:9/v1").status == 2
+
+
+@pytest.mark.parametrize(("option", "key"), [((), "Bearer none"), (("--lm",), "Bearer mine")])
+def test_a_key_goes_only_to_an_address_that_a_person_named(
+    ask_server, serving, tmp_path, monkeypatch, capsys, option, key
+):
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
+    monkeypatch.setattr(OpenAISpec, "is_here", False)  # as if the server were another machine
+    with serving() as server:
+        config = tmp_path / "groundset.toml"
+        config.write_text(f'lm = "{server.spec}"\n')
+        ran = ask_server(
+            "--out", tmp_path / "run", "--config", config, *(part for each in option for part in (each, server.spec))
+        )
+        assert ran.status == 0, ran.err
+        assert server.keys == {key}
+        assert server.texts
+        where = f"127.0.0.1:{server.server_port}"
+    kept = (
+        f"GROUNDSET_API_KEY is not sent to {where}: a file names that address. Name the model with --lm to send it.\n"
+    )
+    before, _, _ = ran.err.partition("Reading documents")
+    assert f"{'' if option else kept}Texts go to {where}.\n" in before
+    assert ("is not sent to" in before) == (not option)
+
+
+def test_a_key_goes_to_this_machine_whoever_named_it(ask_server, serving, tmp_path, monkeypatch):
+    monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
+    with serving() as server:
+        config = tmp_path / "run.json"
+        config.write_text(json.dumps({"configuration": {"lm": server.spec}}))
+        assert ask_server("--out", tmp_path / "run", "--config", config).status == 0
+        assert server.keys == {"Bearer mine"}
+
+
+def test_the_file_of_a_model_is_no_option(run, docs, tmp_path):
+    config = tmp_path / "groundset.toml"
+    config.write_text('lm_file = "x"\n')
+    ran = run(docs, "--out", tmp_path / "run", "--config", config)
+    assert ran.status == 2
+    assert "there is no option lm-file" in ran.err
+
+
+def test_a_server_that_fails_on_the_way_is_told_in_one_line(ask_server, serving, tmp_path, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # between tries
+    with serving() as server:
+        monkeypatch.setattr(servers, "check_served", lambda spec: None)
+        server.status = 401
+        ran = ask_server("--out", tmp_path / "run", "--lm", server.spec)
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+    assert ran.status == 1
+    wants = f"The model server at {url} wants a key: put it into GROUNDSET_API_KEY."
+    assert ran.err.splitlines()[-1] == f"groundset: error: {wants}"
+
+
+def test_the_folder_is_needed(run, docs):
+    ran = run(docs)
+    assert ran.status == 2
+    assert "--out" in ran.err
+
+
+def test_a_run_begun_otherwise_is_refused_before_anything_is_loaded(run, docs, tmp_path, monkeypatch):
+    assert run(docs, "--out", tmp_path / "run", *SMALL).status == 0
+    before = (tmp_path / "run" / "run.json").read_bytes()
+    ran = run(docs, "--out", tmp_path / "run", *SMALL, "--seed", 5, "--candidates", 9)
+    assert ran.status == 2
+    assert "--seed was 0, is 5; --candidates was 2, is 9" in ran.err
+    assert ran.err.count("\n") == 1
+    assert (tmp_path / "run" / "run.json").read_bytes() == before

@@ -1,0 +1,215 @@
+"""A run that is asked for more goes on in its folder, and gives the same whatever disturbs it."""
+
+import hashlib
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scripted_run
+from scripted_run import CRITICS, Encoder, ScriptedEngine, ScriptedProgram, StoppingEngine, lm_opener, write_documents
+
+from groundset.data_files import data_path
+from groundset.engine.config import make_config
+from groundset.engine.generation import RunResult, run_generation
+from groundset.engine.models import Openers
+from groundset.runtime import parser
+from programs.errors import EngineError, InputError, RunMismatchError
+from programs.recipes import RECIPES
+from programs.types import Attempt, Draft, Observer, Outcome, Reject, StepRecord
+
+_load_parser = cache(parser.load_parser)
+RECIPE_NAMES = ("evolved", "single", "multi")
+
+
+class AskingProgram(ScriptedProgram):
+    """Asks about the foci that it is given; by chance, something is good, put off or refused."""
+
+    def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:
+        foci = tuple(focus for context in attempt.contexts for focus in context.foci)
+        about = " ".join([*(each.chunk.chunk_id for each in attempt.contexts), *(focus.answer for focus in foci)])
+        said = [self.say(chunk=about, round=attempt.round, number=number).words for number in range(self.calls)]
+        drawn = int(hashlib.sha256("".join((*said, attempt.wanted)).encode()).hexdigest(), 16)
+        question, chunk = f"What is {drawn % 10**9} {drawn % 10**5}?", attempt.contexts[0].chunk
+        observer(StepRecord(step="question", output={"question": question}))
+        refused = Reject(step="judge", reason="not clear", chunk_id=chunk.chunk_id, question=question)
+        if drawn % 3 == 0:
+            return Outcome(rejects=(refused,), asked=foci)
+        draft = Draft(
+            question=question,
+            answer="answer",
+            evolution=attempt.wanted,
+            contexts=(chunk,),
+            relevant=((chunk.chunk_id,),),
+            retrieval=self.retriever.rank(question, ((chunk.chunk_id,),)),
+            probability=0.75,
+        )
+        return Outcome(drafts=(draft,), asked=foci, exhausted=drawn % 7 == 0)
+
+
+def recipe_of(name: str) -> Any:
+    """Return a recipe with its own agenda and shares, and a program that is scripted."""
+    return replace(RECIPES[name], program=lambda tools, options: AskingProgram(tools.retriever))
+
+
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few documents that hold what is easy to ask, and chunks that go together."""
+    folder = tmp_path_factory.mktemp("docs")
+    for name in ("kestrin-cooperative-report.md", "saltcrown-thistle.md", "tollvik-henn-ferry.md"):
+        (folder / name).write_bytes((data_path("samples") / name).read_bytes())
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def one_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load the parser once for all tests of this module."""
+    monkeypatch.setattr(parser, "load_parser", _load_parser)
+
+
+def run(docs: Path, out: Path, recipe: str, engine: Any = None, **options: Any) -> RunResult:
+    near = {"similarity": -1, "near": 40} if recipe == "multi" else {}
+    given = {"documents": (docs,), "chunk_size": 500, "recipe": recipe, **near, **options}
+    openers = Openers(lm_opener(engine or ScriptedEngine()), Encoder, lambda spec, **parts: CRITICS)
+    return run_generation(make_config(given), out, openers=openers, recipe=recipe_of(recipe))
+
+
+def samples(out: Path) -> list[str]:
+    return (out / "samples.jsonl").read_text().splitlines()
+
+
+def record(out: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((out / "run.json").read_text())
+    return told
+
+
+def database(out: Path, *statements: str) -> None:
+    with sqlite3.connect(out / "run.sqlite") as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize("recipe", RECIPE_NAMES)
+def test_a_larger_size_goes_on_in_the_same_folder(docs: Path, tmp_path: Path, recipe: str) -> None:
+    out = tmp_path / "run"
+    assert run(docs, out, recipe, size=3).ending == "complete"
+    before, attempts, identity = samples(out), record(out)["attempts"], record(out)["identity"]
+    grown = run(docs, out, recipe, size=7)
+    assert grown.ending == "complete"
+    assert samples(out)[:3] == before
+    assert len(samples(out)) == 7
+    told = record(out)
+    assert (told["asked"], told["configuration"]["size"], told["identity"]) == (7, 7, identity)
+    assert [(each["first"], each["size"]) for each in told["growth"]] == [(0, 3), (attempts, 7)]
+    line = f"The set grew: it was asked for 3 samples at first, for 7 samples from attempt {attempts + 1} on."
+    assert line in grown.summary
+    assert grown.summary[0].startswith("Kept 7 of 7 samples")
+
+
+@pytest.mark.parametrize("recipe", RECIPE_NAMES)
+def test_growing_gives_the_same_whatever_ends_it_and_however_many_work(docs: Path, tmp_path: Path, recipe: str) -> None:
+    plain, disturbed = tmp_path / "plain", tmp_path / "disturbed"
+    run(docs, plain, recipe, size=3)
+    run(docs, plain, recipe, size=8)
+    run(docs, disturbed, recipe, size=3, workers=3)
+    with pytest.raises(EngineError):
+        run(docs, disturbed, recipe, StoppingEngine(1), size=8, workers=2)
+    for calls in (2, 3):
+        with suppress(EngineError):
+            run(docs, disturbed, recipe, StoppingEngine(calls), size=8, workers=calls)
+    assert run(docs, disturbed, recipe, size=8, workers=3).ending == "complete"
+    for name in ("samples.jsonl", "rejects.jsonl"):
+        assert (plain / name).read_text() == (disturbed / name).read_text()
+    assert record(plain)["growth"] == record(disturbed)["growth"]
+    assert record(plain)["counts"] == record(disturbed)["counts"]
+
+
+def test_a_process_that_is_killed_while_a_set_grows_changes_nothing(tmp_path: Path) -> None:
+    docs = write_documents(tmp_path / "docs")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for out in (whole, killed):
+        scripted_run.generate(docs, out, size=5)
+    scripted_run.generate(docs, whole, size=12)
+    log = tmp_path / "calls"
+    command = [sys.executable, scripted_run.__file__, *map(str, (docs, killed, log, 0.05, 2, 12))]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while not (log.exists() and len(log.read_text().split()) >= 7) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+    assert record(killed)["status"] == "running"
+    assert scripted_run.generate(docs, killed, size=12).ending == "complete"
+    assert samples(killed) == samples(whole)
+    assert len(samples(killed)) == 12
+
+
+@pytest.mark.parametrize("recipe", ["evolved", "single"])
+def test_what_is_hard_is_asked_after_what_is_easy(docs: Path, tmp_path: Path, recipe: str) -> None:
+    out = tmp_path / "run"
+    assert run(docs, out, recipe, size=300).ending == "short"
+    easy, attempts = samples(out), record(out)["attempts"]
+    result = run(docs, out, recipe, size=300, ask="all")
+    assert samples(out)[: len(easy)] == easy
+    assert len(samples(out)) > len(easy)
+    assert record(out)["growth"][1] == {"first": attempts, "size": 300, "ask": "all"}
+    assert f"for 300 samples with --ask all from attempt {attempts + 1} on." in " ".join(result.summary)
+    with pytest.raises(RunMismatchError, match=r"--ask easy: the run in .* has --ask all, and nothing is taken away"):
+        run(docs, out, recipe, size=300)
+
+
+def test_a_run_that_was_stopped_can_be_asked_for_more_and_grow_again(docs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(EngineError):
+        run(docs, out, "evolved", StoppingEngine(10), size=20)
+    with pytest.raises(EngineError):
+        run(docs, out, "evolved", StoppingEngine(0), size=30)
+    assert (decided := record(out)["attempts"]) > 0
+    assert run(docs, out, "evolved", size=6).ending == "complete"
+    told = [(each["first"], each["size"]) for each in record(out)["growth"]]
+    assert told == [(0, 20), (decided, 6)], "nothing was planned for 30"
+    assert run(docs, out, "evolved", size=9).ending == "complete"
+    assert len(samples(out)) == 9
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_nothing_is_taken_away(docs: Path, tmp_path: Path, size: int) -> None:
+    out = tmp_path / "run"
+    run(docs, out, "evolved", size=5)
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".sqlite"}
+    with pytest.raises(InputError) as caught:
+        run(docs, out, "evolved", size=size)
+    assert str(caught.value) == (
+        f"--size {size}: the set in {out} has 5 samples already, and nothing is taken away; name a larger --size or "
+        "another folder"
+    )
+    assert caught.value.exit_code == 2
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".sqlite"} == before
+    assert run(docs, out, "evolved", size=5).ending == "complete"
+
+
+@pytest.mark.parametrize("recipe", RECIPE_NAMES)
+def test_a_run_of_a_version_that_could_not_grow_goes_on(docs: Path, tmp_path: Path, recipe: str) -> None:
+    for out in (tmp_path / "old", tmp_path / "new"):
+        with pytest.raises(EngineError):
+            run(docs, out, recipe, StoppingEngine(8), size=6)
+    out = tmp_path / "old"
+    told = "json_set(value, '$.size', 6, '$.ask', 'easy')"
+    database(
+        out,
+        "DELETE FROM meta WHERE name IN ('growth', 'ending')",
+        f"UPDATE meta SET value = {told} WHERE name = 'identity'",
+    )
+    assert run(docs, out, recipe, size=6).ending == "complete"
+    run(docs, tmp_path / "new", recipe, size=6)
+    assert samples(out) == samples(tmp_path / "new")
+    assert run(docs, out, recipe, size=8).ending == "complete"
+    run(docs, tmp_path / "new", recipe, size=8)
+    assert samples(out) == samples(tmp_path / "new")

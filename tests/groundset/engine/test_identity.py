@@ -1,0 +1,97 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_run import write_documents
+
+from groundset.engine.config import RunConfig, make_config
+from groundset.engine.identity import (
+    ModelName,
+    check_same,
+    hash_sources,
+    identity_digest,
+    identity_of,
+    with_models,
+)
+from groundset.engine.modes import choose_mode
+from programs.errors import InputError, RunMismatchError
+
+
+def settled(config: RunConfig) -> dict[str, Any]:
+    return identity_of(choose_mode(config).config)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs", documents=2)
+
+
+def test_only_what_affects_results_counts(docs):
+    first = settled(make_config({"documents": (docs,)}))
+    assert first == settled(make_config({"documents": (docs,), "workers": 4, "chunk_size": 1000}))
+    assert first == settled(make_config({"documents": (docs,), "mix": "simple=2,reasoning=0"}))
+    for growing in ({"size": 21}, {"ask": "all"}):
+        assert first == settled(make_config({"documents": (docs,), **growing})), growing
+    for option, value in {"seed": 1, "mix": "simple=1,reasoning=1", "max_rank": 0, "chunk_size": 999}.items():
+        assert first != settled(make_config({"documents": (docs,), option: value})), option
+
+
+def test_documents_count_by_name_and_bytes_wherever_they_lie(docs, tmp_path):
+    before = hash_sources((docs,))
+    moved = docs.rename(tmp_path / "moved")
+    assert hash_sources((moved,)) == before
+    (moved / "image.bin").write_bytes(b"\0")
+    assert hash_sources((moved,)) == before, "a file that can become no document"
+    (moved / "doc0.md").write_text("other")
+    assert hash_sources((moved,)) != before
+    with pytest.raises(InputError, match="no such file"):
+        hash_sources((docs,))
+
+
+def test_own_chunks_count(tmp_path):
+    file = tmp_path / "mine.jsonl"
+    file.write_text('{"doc_id": "a", "contents": "x"}\n')
+    before = hash_sources((file,))
+    file.write_text('{"doc_id": "a", "contents": "y"}\n')
+    assert hash_sources((file,)) != before
+
+
+def test_models_count_by_their_weights(tmp_path):
+    catalogue = with_models({}, lm=ModelName("qwen", "aa"))
+    path = with_models({}, lm=ModelName("/weights/qwen.gguf", "aa"))
+    assert identity_digest(catalogue) == identity_digest(path)
+    check_same(catalogue, path, tmp_path)
+    with pytest.raises(RunMismatchError, match=r"--lm was qwen \(aa\), is other \(bb\)"):
+        check_same(catalogue, with_models({}, lm=ModelName("other", "bb")), tmp_path)
+    with pytest.raises(RunMismatchError, match=r"--lm was a/b, is c/d"):
+        check_same(with_models({}, lm=ModelName("a/b", None)), with_models({}, lm=ModelName("c/d", None)), tmp_path)
+
+
+def test_a_mismatch_names_every_option_and_only_those(docs, tmp_path):
+    first = settled(make_config({"documents": (docs,)}))
+    other = settled(make_config({"documents": (docs,), "seed": 4, "chunker": "word"}))
+    with pytest.raises(RunMismatchError) as caught:
+        check_same(first, other, tmp_path)
+    told = str(caught.value)
+    for piece in ("--seed was 0, is 4", "--chunker was recursive, is word"):
+        assert piece in told
+    assert "--mix" not in told
+    assert caught.value.exit_code == 2
+    mixed = make_config({"documents": (docs,), "mix": "simple=1,reasoning=1"})
+    with pytest.raises(RunMismatchError, match=r"--mix was simple=1.0, is simple=0.5,reasoning=0.5"):
+        check_same(first, settled(mixed), tmp_path)
+
+
+def test_every_option_counts_unless_it_is_known_not_to(docs):
+    known = {"lm", "lm_file", "critic_lm", "critic_lm_file"}
+    known |= {"chunks", "embedder", "parser", "compiled", "workers", "vector_store", "options", "size"}
+    config = make_config({"documents": (docs,)})
+    options = set(type(config.options).model_fields) - {"ask"}
+    assert set(identity_of(config)) == set(RunConfig.model_fields) - known | {"program"} | options
+
+
+def test_another_program_is_refused_and_another_number_of_the_same_one_is_not(docs, tmp_path):
+    first = settled(make_config({"documents": (docs,)}))
+    check_same({**first, "program": {**first["program"], "name": "0.0.1"}}, first, tmp_path)
+    with pytest.raises(RunMismatchError, match=r"groundset itself has changed since \(0.0.1 \(abc\), now "):
+        check_same({**first, "program": {"name": "0.0.1", "sha256": "abc"}}, first, tmp_path)

@@ -1,0 +1,75 @@
+"""Which mode and critic a run takes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundset.engine.config import make_config
+from groundset.engine.modes import ChosenMode, choose_mode
+from programs.errors import InputError, StateError
+from programs.modes import MODES
+
+SERVED = "openai/any@http://127.0.0.1:9/v1"
+
+
+def chosen(**options: Any) -> ChosenMode:
+    return choose_mode(make_config({"documents": (Path("docs"),), **options}))
+
+
+@pytest.mark.parametrize("lm", ["qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b", "smollm2-135m"])
+def test_models_of_the_catalogue_have_the_mode_that_they_were_measured_with(lm: str) -> None:
+    taken = chosen(lm=lm)
+    assert (taken.mode.name, taken.config.critic, taken.why) == ("guided", "head", f"the mode of {lm}")
+    assert taken.config.options.max_rank == 5
+    assert taken.config.options.mix == {"simple": 1}
+    assert taken.given.critic is None, "what was given stays as it was"
+
+
+@pytest.mark.parametrize("lm", [SERVED, "some/file.gguf", "hf/owner/repo/file.gguf", "no model at all"])
+def test_every_other_model_writes_freely(lm: str) -> None:
+    taken = chosen(lm=lm)
+    assert (taken.mode.name, taken.config.critic) == ("free", "verdict")
+    assert taken.why == "the mode of models that are not in the catalogue"
+    assert taken.config.options.max_rank == 0
+    assert set(taken.config.options.mix) == {"simple", "reasoning", "conditional", "multi_context"}
+
+
+def test_what_is_named_overrules() -> None:
+    assert (chosen(mode="sentence", lm=SERVED).mode, chosen(mode="sentence", lm=SERVED).why) == (
+        MODES["sentence"],
+        "named",
+    )
+    taken = chosen(mode="free", critic="lm", mix="simple=1", max_rank=3)
+    assert (taken.config.critic, taken.config.options.mix, taken.config.options.max_rank) == ("lm", {"simple": 1}, 3)
+    assert chosen(mode="free").config.critic == "head", "the critic that the model was measured with"
+
+
+def test_a_model_may_have_been_compiled_for_a_mode(tmp_path: Path) -> None:
+    folder = tmp_path / "qwen2.5-coder-0.5b"
+    folder.mkdir()
+    (folder / "mode.json").write_text('{"mode": "free", "critic": "lm", "measured": "12 of 12 signed"}')
+    taken = chosen(compiled=str(tmp_path))
+    assert (taken.mode.name, taken.config.critic) == ("free", "lm")
+    assert chosen(compiled=str(tmp_path), lm=SERVED).config.critic == "verdict", "another model's"
+    (folder / "mode.json").write_text('{"mode": "loudly", "critic": "lm"}')
+    with pytest.raises(InputError, match="--mode loudly: no such mode; choose one of guided"):
+        chosen(compiled=str(tmp_path))
+    (folder / "mode.json").write_text('{"mode": 3}')
+    with pytest.raises(StateError, match=r"mode\.json: not a mode of a model"):
+        chosen(compiled=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mode": "loud"}, "--mode loud: no such mode"),
+        ({"answers": "open"}, "--answers open: mode guided"),
+        ({"ask": "all", "lm": SERVED}, "--ask all: mode free asks about everything anyway"),
+        ({"kinds": "amount=1", "lm": SERVED}, "--kinds: mode free has no kind amount"),
+        ({"recipe": "multi", "answers": "open", "mode": "guided"}, "--answers open: mode guided"),
+    ],
+)
+def test_options_that_a_mode_does_not_have_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        chosen(**options)

@@ -1,0 +1,225 @@
+"""What is read off chunks ahead of a run: stored in slices, told, and the same however it is worked out."""
+
+import hashlib
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scripted_run
+
+from groundset.engine import preparation, reading
+from groundset.engine.config import make_config
+from groundset.engine.generation import run_generation
+from groundset.engine.models import Openers
+from groundset.engine.preparation import embed_chunks, read_chunks, score_chunks
+from groundset.runtime.parser import load_parser
+from groundset.store.run_store import RunStore
+from programs.types import Chunk, Context, StepRecord
+
+TEXTS = [
+    "The Henn Lady carries {0} cars and was built at the Lodrin yard in 2004. It crosses the sound {0} times a day.",
+    "On 22 February 2009 the Henn Lady (built in 2004) struck the Grey Widow, an unlit rock south of Sandgate.",
+    "Die Brücke über die Lahn wurde 1931 gebaut. Seit 19{0} fahren dort Züge.",
+]
+
+
+class Shown:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, tuple[int, list[int]]] = {}
+
+    @contextmanager
+    def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
+        _, counts = self.told[doing] = (total, [])
+        yield counts.append
+
+
+class Encoder:
+    """Rounds each text as those beside it make it; is interrupted after some batches."""
+
+    def __init__(self, batches: int = 10**6) -> None:
+        self._left = batches
+
+    def encode_corpus(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> np.ndarray:
+        beside = "\0".join(texts)
+        for done in range(0, len(texts), 2):
+            if not self._left:
+                raise KeyboardInterrupt
+            self._left -= 1
+            on_done(len(texts[done : done + 2]))
+        noise = [hashlib.sha256(f"{text}{beside}".encode()).digest() for text in texts]
+        return np.array([np.frombuffer(row, dtype=np.uint8) for row in noise], dtype=np.float32)
+
+
+class Stage:
+    """Refuses every third chunk."""
+
+    def __init__(self) -> None:
+        self.ahead: list[int] = []
+        self.scored: list[str] = []
+
+    def embed_ahead(self, contexts: Sequence[Context]) -> None:
+        self.ahead.append(len(contexts))
+
+    def score(self, context: Context) -> StepRecord:
+        self.scored.append(context.chunk.chunk_id)
+        bad = context.chunk.start % 3 == 0
+        told: dict[str, Any] = {"verdict": "bad", "reason": "not content"} if bad else {"verdict": "good"}
+        return StepRecord(step="chunk", probability=0.05 if bad else 0.6, **told)
+
+
+def never() -> None:
+    """Stop nothing."""
+
+
+def store_of(folder: Path, count: int = 40) -> RunStore:
+    chunks = [
+        Chunk(
+            chunk_id=f"d-{n}", doc_id="d", path="d.md", title="Henn Lady", start=n, end=n + 1, text=text.format(30 + n)
+        )
+        for n in range(count)
+        for text in [TEXTS[n % len(TEXTS)]]
+    ]
+    return RunStore.create(folder, meta={}, documents=[], chunks=chunks)
+
+
+def test_vectors_are_those_of_a_run_that_was_never_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparation, "_SLICE", 16)
+    with store_of(tmp_path / "whole") as store:
+        embed_chunks(store, Encoder().encode_corpus, Shown(), never)
+        whole = store.vectors()
+    with store_of(tmp_path / "killed") as store:
+        for batches in (9, 3):  # the first slice is stored, then none
+            with pytest.raises(KeyboardInterrupt):
+                embed_chunks(store, Encoder(batches).encode_corpus, Shown(), never)
+            assert len(store.without("vector")) == 24
+    with RunStore.open(tmp_path / "killed") as store:
+        embed_chunks(store, Encoder().encode_corpus, Shown(), never)
+        assert np.array_equal(store.vectors(), whole)
+
+
+def test_progress_is_told_of_what_is_left_and_the_wish_to_stop_is_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preparation, "_SLICE", 16)
+
+    def stop_after(count: int) -> Callable[[], None]:
+        left = iter(range(count))
+
+        def check() -> None:
+            if next(left, None) is None:
+                raise InterruptedError
+
+        return check
+
+    with store_of(tmp_path / "run") as store:
+        shown = Shown()
+        with pytest.raises(InterruptedError):
+            embed_chunks(store, Encoder().encode_corpus, shown, stop_after(11))
+        assert shown.told["Embedding chunks"] == (40, [2] * 12)
+        embed_chunks(store, Encoder().encode_corpus, shown, never)
+        assert shown.told["Embedding chunks"] == (24, [2] * 12)
+        read_chunks(store, load_parser("none"), shown, never)
+        assert shown.told["Reading chunks"] == (40, [32, 8])
+        with pytest.raises(InterruptedError):
+            score_chunks(store, Stage(), shown, stop_after(20))  # type: ignore[arg-type]
+        score_chunks(store, Stage(), shown, never)  # type: ignore[arg-type]
+        assert shown.told["Scoring chunks"] == (24, [1] * 24)
+        again = Shown()
+        embed_chunks(store, Encoder(0).encode_corpus, again, never)
+        read_chunks(store, load_parser("none"), again, never)
+        score_chunks(store, Stage(), again, never)  # type: ignore[arg-type]
+        assert again.told == {}
+
+
+def test_each_chunk_is_scored_once_and_refused_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preparation, "_SLICE", 16)
+    stage = Stage()
+    with store_of(tmp_path / "run") as store:
+        read_chunks(store, load_parser("none"), Shown(), never)
+        score_chunks(store, stage, Shown(), never)  # type: ignore[arg-type]
+        assert stage.ahead == [16, 16, 8]
+        assert stage.scored == [chunk.chunk_id for chunk in store.chunks()]
+        refused = [reject.chunk_id for reject in store.results.rejects()]
+        assert refused == [f"d-{n}" for n in range(0, 40, 3)]
+
+
+def test_only_what_is_surely_bad_is_scored_ahead_of_a_model_that_judges(tmp_path: Path) -> None:
+    stage = Stage()
+    with store_of(tmp_path / "run") as store:
+        read_chunks(store, load_parser("none"), Shown(), never)
+        score_chunks(store, stage, Shown(), never, below=0.1)  # type: ignore[arg-type]
+        scored = [name for name, context in store.contexts().items() if context.score is not None]
+        assert scored == [reject.chunk_id for reject in store.results.rejects()] == [f"d-{n}" for n in range(0, 40, 3)]
+        score_chunks(store, stage, Shown(), never, below=0.1)  # type: ignore[arg-type]
+        assert len(list(store.results.rejects())) == len(scored)
+
+
+def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop() -> None:
+        raise InterruptedError
+
+    def readings(folder: str, processors: int) -> dict[str, Context]:
+        monkeypatch.setattr(reading, "usable_processors", lambda: processors)
+        with store_of(tmp_path / folder, 100) as store:
+            with pytest.raises(InterruptedError):
+                read_chunks(store, load_parser("en-core-web-sm"), Shown(), stop)
+            assert len(store.without("reading")) == 68
+            read_chunks(store, load_parser("en-core-web-sm"), Shown(), never)
+            return store.contexts()
+
+    alone = readings("alone", 1)
+    assert any(context.parsed and context.grows["conditional"] is not None for context in alone.values())
+    assert {context.language for context in alone.values()} == {"de", "en"}
+    for name in ("_FEWEST_FOR_PROCESSES", "_FEWEST_FOR_EACH"):
+        monkeypatch.setattr(reading, name, 4)
+    assert readings("processes", 2) == alone
+
+
+def test_an_interrupt_from_the_terminal_ends_no_process_that_reads() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    command = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"]
+    with reading._interrupts_ignored():
+        assert subprocess.check_output(command, text=True) == "True\n"
+    # A shell's background job ignores it from the start.
+    assert subprocess.check_output(command, text=True) == f"{handler == signal.SIG_IGN}\n"
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_a_process_that_reads_ends_with_the_one_that_started_it() -> None:
+    child = (
+        "import sys, time; from groundset.engine.reading import _end_with; "
+        "print('begun', flush=True); _end_with(int(sys.argv[1])); time.sleep(60)"
+    )
+    parent = f"import os, subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())])"
+    # It can be read until both have closed it.
+    assert subprocess.check_output([sys.executable, "-c", parent], text=True, timeout=45) == "begun\n"
+
+
+def test_what_is_the_text_of_its_chunk_is_embedded_once(tmp_path: Path) -> None:
+    """The critics of a run share the vectors of its index."""
+    embedded: list[str] = []
+
+    class Counting(scripted_run.Encoder):
+        def encode(self, texts: Sequence[str]) -> np.ndarray:
+            embedded.extend(texts)
+            return super().encode(texts)
+
+    docs = scripted_run.write_documents(tmp_path / "docs")
+    (docs / "marked.md").write_text(f"# Marked\n\n{'The **Henn Lady** carries 36 cars. ' * 5}\n")
+    config = make_config({"documents": (docs,), "size": 2, "chunk_size": 300, "min_length": 50, "compiled": "none"})
+    openers: Any = Openers(scripted_run.lm_opener(scripted_run.ScriptedEngine()), Counting)
+    run_generation(config, tmp_path / "run", openers=openers, recipe=scripted_run.scripted_recipe())
+    with RunStore.read(tmp_path / "run") as store:
+        texts = [chunk.text for chunk in store.chunks()]
+        marked = {context.passage for context in store.contexts().values()} - set(texts)
+    assert marked
+    assert embedded[: len(texts)] == sorted(texts, key=lambda text: -len(text))
+    assert len(embedded) == len(set(embedded))

@@ -1,0 +1,248 @@
+"""A run that is killed, interrupted or disturbed goes on as if nothing had happened."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import scripted_run
+from scripted_run import ScriptedEngine, generate, write_documents
+
+from groundset.store.run_store import RunStore
+from programs.errors import GroundsetError, InputError, RunMismatchError
+
+SCRIPT = Path(scripted_run.__file__)
+
+
+def start(docs: Path, out: Path, log: Path, *, seconds: float = 0.0, workers: int = 1) -> subprocess.Popen[str]:
+    command = [sys.executable, str(SCRIPT), *map(str, (docs, out, log, seconds, workers, 8))]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def samples(out: Path) -> str:
+    return (out / "samples.jsonl").read_text()
+
+
+def calls(log: Path) -> Counter[str]:
+    return Counter(log.read_text().split()) if log.exists() else Counter()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs")
+
+
+def test_killed_at_any_moment_gives_the_same_samples_and_repeats_no_finished_call(docs: Path, tmp_path: Path) -> None:
+    whole_log, log = tmp_path / "whole.log", tmp_path / "killed.log"
+    whole = start(docs, tmp_path / "whole", whole_log)
+    _, said = whole.communicate(timeout=60)
+    assert whole.returncode == 0, said
+    out = tmp_path / "killed"
+    chance, kills = random.Random(1), 0
+    while True:
+        process = start(docs, out, log, seconds=0.02)
+        if kills < 4:
+            before = sum(calls(log).values())
+            deadline = time.monotonic() + 30
+            while sum(calls(log).values()) < before + 2 and process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(chance.random() * 0.2)
+        if kills == 4 or process.poll() is not None:
+            _, stderr = process.communicate(timeout=60)
+            assert process.returncode == 0, stderr
+            break
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += 1
+    assert kills >= 2
+    assert samples(out) == samples(tmp_path / "whole")
+    assert (out / "rejects.jsonl").read_text() == (tmp_path / "whole" / "rejects.jsonl").read_text()
+    repeated = sum(calls(log).values()) - len(calls(log))
+    # Only the call that was in flight at a kill was not finished, so only it may be made again.
+    assert repeated <= kills
+    assert set(calls(log)) >= set(calls(whole_log))
+
+
+def test_killed_among_several_workers_repeats_no_call_that_the_journal_holds(docs: Path, tmp_path: Path) -> None:
+    generate(docs, tmp_path / "whole")
+    out, log = tmp_path / "killed", tmp_path / "calls"
+    chance = random.Random(2)
+    for _ in range(3):
+        before = sum(calls(log).values())
+        process = start(docs, out, log, seconds=0.03, workers=3)
+        wait_until(lambda before=before: sum(calls(log).values()) >= before + 4)
+        time.sleep(chance.random() * 0.1)
+        process.kill()
+        process.communicate()
+        with RunStore.read(out) as store:
+            kept = {digest for digest in calls(log) if store.calls.get(digest) is not None}
+        made = calls(log)
+        assert kept
+        process = start(docs, out, log, seconds=0.03, workers=3)
+        wait_until(lambda made=made: calls(log).total() >= made.total() + 3)
+        process.kill()
+        process.communicate()
+        assert not (calls(log) - made).keys() & kept
+    assert generate(docs, out, ScriptedEngine(log), workers=3).ending == "complete"
+    assert samples(out) == samples(tmp_path / "whole")
+
+
+def test_killed_while_it_begins_the_run_begins_again(docs: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    for pause in (0.0, 0.002, 0.004):
+        process = start(docs, out, log, seconds=0.5)
+        wait_until(lambda: any(out.glob("*run.sqlite*")))
+        time.sleep(pause)
+        process.kill()
+        process.communicate()
+    generate(docs, tmp_path / "whole")
+    assert generate(docs, out).ending == "complete"
+    assert samples(out) == samples(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("workers", [2, 5])
+def test_the_number_of_workers_does_not_change_the_samples(docs: Path, tmp_path: Path, workers: int) -> None:
+    generate(docs, tmp_path / "one", workers=1)
+    generate(docs, tmp_path / "many", workers=workers)
+    assert samples(tmp_path / "one") == samples(tmp_path / "many")
+
+
+def test_the_seed_changes_what_is_drawn(docs: Path, tmp_path: Path) -> None:
+    generate(docs, tmp_path / "one", seed=1)
+    generate(docs, tmp_path / "two", seed=2)
+    assert samples(tmp_path / "one") != samples(tmp_path / "two")
+
+
+def test_a_finished_run_is_not_made_again(docs: Path, tmp_path: Path) -> None:
+    log = tmp_path / "calls"
+    first = generate(docs, tmp_path / "run", ScriptedEngine(log))
+    made = sum(calls(log).values())
+    again = generate(docs, tmp_path / "run", ScriptedEngine(log))
+    assert (first.ending, again.ending) == ("complete", "complete")
+    assert sum(calls(log).values()) == made
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(docs: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    process = start(docs, out, log, seconds=0.05)
+    deadline = time.monotonic() + 30
+    while sum(calls(log).values()) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert stdout.startswith("interrupted")
+    assert "same command" in stdout
+    assert json.loads((out / "run.json").read_text())["status"] == "interrupted"
+    assert generate(docs, out, ScriptedEngine(log)).ending == "complete"
+
+
+def test_a_second_ctrl_c_quits_at_once(docs: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    process = start(docs, out, log, seconds=60)
+    wait_until(lambda: bool(calls(log)))
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=3)
+    assert process.returncode == 130
+    assert generate(docs, out).ending == "complete"
+
+
+def test_termination_stops_as_cleanly(docs: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    process = start(docs, out, log, seconds=0.05)
+    wait_until(lambda: bool(calls(log)))
+    process.terminate()
+    stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == 143
+    assert stdout.startswith("interrupted")
+
+
+def test_another_configuration_and_a_foreign_folder_are_refused(docs: Path, tmp_path: Path) -> None:
+    generate(docs, tmp_path / "run")
+    with pytest.raises(RunMismatchError, match="seed"):
+        generate(docs, tmp_path / "run", seed=9)
+    (docs / "doc0.md").write_text("# Another\n\n" + "Other words stand here. " * 20)
+    with pytest.raises(RunMismatchError):
+        generate(docs, tmp_path / "run")
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "letter.txt").write_text("mine")
+    with pytest.raises(InputError, match="foreign"):
+        generate(docs, foreign)
+    assert [path.name for path in foreign.iterdir()] == ["letter.txt"]
+
+
+def test_two_processes_cannot_work_on_one_folder(docs: Path, tmp_path: Path) -> None:
+    out, log = tmp_path / "run", tmp_path / "calls"
+    process = start(docs, out, log, seconds=0.1)
+    deadline = time.monotonic() + 30
+    while not calls(log) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    try:
+        with pytest.raises(GroundsetError, match=r"another process|in use|running"):
+            generate(docs, out)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_wrong_input_leaves_nothing_behind(tmp_path: Path) -> None:
+    for docs, options in ((tmp_path / "missing", {}), (write_documents(tmp_path / "docs"), {"size": 0})):
+        with pytest.raises(InputError):
+            generate(docs, tmp_path / "run", **options)
+        assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_a_full_disk_is_one_clear_error_and_what_was_done_stays(docs: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], check=False).returncode:
+        pytest.skip("this machine lets nobody mount a small disk")
+    try:
+        with pytest.raises(GroundsetError, match=r"(?i)space|full|disk"):
+            generate(docs, disk / "run", size=500)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_fewer_than_asked_is_said_with_its_reasons(docs: Path, tmp_path: Path) -> None:
+    result = generate(docs, tmp_path / "run", size=500)
+    assert result.ending == "short"
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["status"] == "short"
+    assert any("judge" in line for line in result.summary)
+
+
+def test_the_record_says_what_the_run_was_made_with(docs: Path, tmp_path: Path) -> None:
+    generate(docs, tmp_path / "run")
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    text = json.dumps(record)
+    assert "uncompiled" in text
+    for key in ("configuration", "counts", "versions"):
+        assert key in record, sorted(record)
+    rows = [json.loads(line) for line in samples(tmp_path / "run").splitlines()]
+    assert len(rows) == 8
+    assert set(rows[0]) == {
+        "id", "question", "answer", "evolution", "language", "contexts", "retrieval_gt", "retrieval", "probability",
+        "trail", "metadata",
+    }  # fmt: skip
+    assert {"chunk_id", "doc_id", "path", "title", "headings", "start", "end", "text"} <= set(rows[0]["contexts"][0])
+    assert set(rows[0]["retrieval"]) == {"rank", "retrieved_id", "retrieved_content", "score"}
+    assert len({row["id"] for row in rows}) == 8

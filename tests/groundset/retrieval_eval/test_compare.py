@@ -1,0 +1,267 @@
+"""The comparison with a real embedder over real documents, and what it is on the command line."""
+
+import csv
+import functools
+import json
+import re
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from groundset import commands
+from groundset.corpus import CorpusOptions
+from groundset.data_files import data_path
+from groundset.engine.config import make_config
+from groundset.retrieval.embedder import load_embedder
+from groundset.retrieval.index import ChunkIndex
+from groundset.retrieval.stores import open_store
+from groundset.retrieval_eval.compare import compare
+from groundset.retrieval_eval.results import sample_rows
+from groundset.retrieval_eval.settings import settings_of
+from groundset.store.run_store import RunStore
+from programs.errors import InputError
+
+pytestmark = pytest.mark.model
+SENTENCE = re.compile(r"[A-Z][^.!?\n]{60,200}[.!?]")
+SAMPLES = sorted(path for path in data_path("samples").iterdir() if path.suffix in (".md", ".txt"))[:6]
+
+
+load = functools.cache(load_embedder)
+
+
+class Quiet:
+    def __init__(self):
+        self.notes = []
+        self.counts = []
+
+    def note(self, message):
+        self.notes.append(message)
+
+    def phase(self, doing, total):
+        self.notes.append(f"{doing}: {total}")
+        return nullcontext(self.counts.append)
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return load("all-minilm-l6-v2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, run_maker, asked, minilm):
+    """A run over the samples: a few words of a sentence of each chunk, one question about two chunks, one about one."""
+
+    def ask(chunks):
+        for chunk in chunks:
+            found = SENTENCE.search(chunk.text)
+            if found:
+                words = found.group().split()
+                yield asked(" ".join(words[len(words) // 3 :][:5]), ((chunk,),), found.group())
+        yield asked("the ferry and the clocks", ((chunks[0],), (chunks[-1], chunks[-2])))
+        yield asked(chunks[3].text[:200], ((chunks[3],),))
+
+    out = tmp_path_factory.mktemp("comparing") / "run"
+    run_maker(out, SAMPLES, ask, minilm, CorpusOptions(chunk_size=800, chunk_overlap=80))
+    return out
+
+
+@pytest.fixture(scope="module")
+def first_token(tmp_path_factory):
+    """A second embedder: the same weights, but a text is its first token. It is worse."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling
+
+    from groundset.models import pull
+
+    model = SentenceTransformer(str(pull("all-minilm-l6-v2")), device="cpu")
+    out = tmp_path_factory.mktemp("embedder") / "first-token"
+    SentenceTransformer(modules=[model[0], Pooling(384, pooling_mode="cls")], device="cpu").save(str(out))
+    return str(out)
+
+
+def searched(folder, embedders=(), chunkers=(), sizes=(), *, store="faiss", load=load):
+    teller = Quiet()
+    with RunStore.read(folder) as run:
+        settings = settings_of(make_config(run.meta("configuration")), embedders, chunkers, sizes)
+        return compare(run, settings, vector_store=store, load_embedder=load, teller=teller), teller
+
+
+def test_the_runs_own_row_says_what_the_run_said(folder, minilm):
+    def refuse(name):
+        raise AssertionError("nothing has to be loaded for the run's own setting")
+
+    comparison, teller = searched(folder, load=refuse)
+    [own] = comparison.results
+    assert teller.notes == []
+    assert own.embedding is None
+    with RunStore.read(folder) as run:
+        chunks, vectors = run.chunks(), run.vectors()
+    index = ChunkIndex(chunks, open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors), minilm.encode)
+    assert len(comparison.samples) > 25
+    for sample, finding in zip(comparison.samples, own.findings, strict=True):
+        found = index.rank(sample.question, sample.retrieval_gt)
+        assert finding.first.chunk_id == found.retrieved_id
+        # An overlapping neighbour may hold the sentence too.
+        assert finding.score >= found.score
+        assert found.rank is None or finding.rank <= found.rank
+    assert own.left_out == 0
+
+
+def test_several_needed_chunks_must_all_be_found(folder):
+    comparison, _ = searched(folder)
+    [place] = [place for place, sample in enumerate(comparison.samples) if len(sample.retrieval_gt) == 2]
+    sample, finding = comparison.samples[place], comparison.results[0].findings[place]
+    with RunStore.read(folder) as run:
+        chunks, vectors = run.chunks(), run.vectors()
+        [question] = [row for number, row in enumerate(run.results.vectors()) if number == place]
+    order = [chunks[each].chunk_id for each in np.argsort(-(vectors @ question), kind="stable")]
+    ranks = [min(order.index(name) for name in group) + 1 for group in sample.retrieval_gt]
+    assert finding.rank == (max(ranks) if max(ranks) <= 50 else None)
+    assert finding.score == int(min(ranks) == 1)
+
+
+def test_documents_are_cut_and_embedded_again(folder, first_token):
+    comparison, teller = searched(folder, ["all-minilm-l6-v2", first_token], ["recursive", "token"], [200])
+    told = [(r.setting.embedder.rsplit("/", 1)[-1], r.setting.chunker, r.setting.size) for r in comparison.results]
+    assert told == [
+        ("all-minilm-l6-v2", "recursive", "800 characters"),
+        ("all-minilm-l6-v2", "recursive", "200 characters"),
+        ("all-minilm-l6-v2", "token", "200 tokens"),
+        ("first-token", "recursive", "200 characters"),
+        ("first-token", "token", "200 tokens"),
+    ]
+    own, small, tokens, *worse = comparison.results
+    assert [each.chunks for each in worse] == [small.chunks, tokens.chunks]
+    assert small.chunks > own.chunks
+    assert sum(note.startswith("Cutting 6 documents") for note in teller.notes) == 2
+    assert sum(teller.counts) == sum(each.chunks for each in (small, tokens, *worse))
+    assert all(each.embedding > 0 for each in (small, tokens, *worse))
+    for good, bad in zip((small, tokens), worse, strict=True):
+        assert good.scores.reciprocal.mean() > bad.scores.reciprocal.mean()
+        assert len(good.findings) == len(comparison.samples)
+    assert any(each.is_real for each in comparison.differences if {each.better, each.worse} == {1, 3})
+
+
+def test_every_store_gives_the_same_answers(folder, tmp_path):
+    found = [
+        searched(folder, sizes=[400], store=store)[0] for store in ("faiss", "qdrant", f"qdrant:{tmp_path / 'vectors'}")
+    ]
+    for other in found[1:]:
+        for one, another in zip(found[0].results, other.results, strict=True):
+            assert one.findings == another.findings
+        assert other.differences == found[0].differences
+
+
+def test_other_weights_of_the_same_name_are_refused(folder, minilm):
+    class Other:
+        sha256 = "0" * 64
+
+    with pytest.raises(InputError, match="has other weights now than when the run"):
+        searched(folder, sizes=[400], load=lambda name: Other())
+
+
+def test_rows_hold_what_came_first(folder):
+    comparison, _ = searched(folder)
+    rows = sample_rows(comparison.samples, comparison.results[0])
+    assert list(rows[0]) == [
+        "id",
+        "question",
+        "context",
+        "retrieved_content",
+        "retrieved_id",
+        "score",
+        "rank",
+        "reciprocal_rank",
+    ]
+    for row, finding in zip(rows, comparison.results[0].findings, strict=True):
+        assert row["reciprocal_rank"] == pytest.approx(1 / finding.rank if finding.rank else 0, abs=1e-6)
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as leaving:
+            commands.main(["roundtrip", *map(str, arguments)])
+        return leaving.value.code, capsys.readouterr()
+
+    return run
+
+
+def test_the_table_is_printed_and_the_rows_are_written(run, folder, tmp_path, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)  # tests in several processes are told of a width
+    status, said = run(folder, "--chunk-size", "800,300", "--out", tmp_path / "rows.csv")
+    assert status == 0, said.err
+    head, own, small, *lines = said.out.splitlines()
+    assert head.split("  ")[0] == "embedder"
+    assert own.startswith("all-minilm-l6-v2  recursive  800 characters")
+    assert small.startswith("all-minilm-l6-v2  recursive  300 characters")
+    assert len(re.findall(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", own)) == 3
+    assert "difference can be told apart with n=" in said.out or "finds more than" in said.out
+    assert "questions about 6 documents; 95 % intervals draw questions anew" in lines[-1]
+    assert "Cutting 6 documents: recursive, 300 characters.\nEmbedding chunks with all-minilm-l6-v2: " in said.err
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["score"] for row in rows} == {"0", "1"}
+
+    status, said = run(folder, "--json", "--out", tmp_path / "rows.jsonl", "--vector-store", "qdrant")
+    assert status == 0, said.err
+    told = json.loads(said.out)
+    written = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["id"] for row in written] == [row["id"] for row in rows]
+    assert told["questions"] == len(rows)
+    [own] = told["settings"]
+    assert own["own"]
+    assert own["hit_at_1"][0] == pytest.approx(np.mean([row["score"] for row in written]), abs=1e-4)
+    assert own["reciprocal_rank"][0] == pytest.approx(np.mean([row["reciprocal_rank"] for row in written]), abs=1e-4)
+    assert "Name other settings" in told["notes"][-1]
+
+
+def test_the_files_of_the_run_are_not_replaced(run, folder):
+    samples = folder / "samples.jsonl"
+    samples.write_text("kept", encoding="utf-8")
+    try:
+        status, said = run(folder, "--out", samples)
+        assert status == 2
+        assert f"--out would replace the input {samples}; name another file" in said.err
+        assert samples.read_text(encoding="utf-8") == "kept"
+    finally:
+        samples.unlink()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--chunker", "magic"], "--chunker magic: no such chunker"),
+        (["--chunk-size", "300,big"], "--chunk-size 300,big: 'big' is no whole number above 0"),
+        (["--chunk-size", "0"], "'0' is no whole number above 0"),
+        (["--vector-store", "chroma"], "--vector-store chroma: no such store"),
+        (["--embedder", "smollm2-135m"], "is a generator, not an embedder"),
+        (["--out", "rows.txt"], "the name must end with .csv or .jsonl"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_nothing_is_written(run, folder, options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, said = run(folder, "--out", "rows.csv", *options)
+    assert status == 2
+    assert said.err.startswith("groundset: error: ")
+    assert message in said.err
+    assert len(said.err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_run_is_refused(run, tmp_path, run_maker, minilm):
+    status, said = run(tmp_path)
+    assert (status, "is not the folder of a run" in said.err) == (2, True)
+
+
+def test_a_run_that_chose_its_questions_says_that_it_is_flattered(run, tmp_path, run_maker, asked, minilm):
+    def ask(chunks):
+        return [asked(chunk.text[:60], ((chunk,),)) for chunk in chunks[:12]]
+
+    run_maker(tmp_path / "run", SAMPLES[:3], ask, minilm, CorpusOptions(chunk_size=600), max_rank=5)
+    status, said = run(tmp_path / "run", "--chunk-size", 300)
+    assert status == 0, said.err
+    assert "The first row is flattered: the run kept only questions that found their chunk at rank 5" in said.out

@@ -1,0 +1,84 @@
+"""The spreadsheets are read again with the standard reader; no cell of them begins a formula."""
+
+import csv
+import json
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from groundset.sets.exports import EXPORTS
+from groundset.sets.exports.csv import guarded
+from groundset.sets.exports.writing import write_set
+from programs.types import Retrieval
+
+HOSTILE = [
+    "=HYPERLINK(\"http://evil.example\",\"x\")", "+1", "-2 degrees", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "＝1",
+    "'=1", "''", "'s-Hertogenbosch", "\0=1", 'a,"b"\r\nc;=1', "\u2028=1", "plain", "é" * 40_000,
+]  # fmt: skip
+
+
+def read(file):
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def as_written(cell):
+    return cell.removeprefix("'")
+
+
+def test_each_question_and_each_chunk_is_a_row(content, samples, chunks, tmp_path):
+    write_set(content, [EXPORTS["csv"]], tmp_path / "out")
+    first, second = read(tmp_path / "out" / "questions.csv")
+    assert first["question"] == samples[0].question
+    assert first["answer"] == "That it is “fine”."
+    assert (first["rank"], first["probability"], first["split"], first["kind"]) == ("1", "0.9", "", "")
+    assert json.loads(second["chunk_ids"]) == ["clock-0000", "ferry-0001"]
+    assert json.loads(second["retrieval_gt"]) == [["clock-0000"], ["ferry-0001"]]
+    assert json.loads(second["contexts"]) == [chunk.text for chunk in samples[1].contexts]
+    assert json.loads(second["paths"]) == ["clock.md", "ferry.md"]
+    rows = read(tmp_path / "out" / "corpus.csv")
+    assert [(row["chunk_id"], row["text"], int(row["start"])) for row in rows] == [
+        (chunk.chunk_id, chunk.text, chunk.start) for chunk in chunks
+    ]
+
+
+def test_it_is_utf8_that_excel_knows_with_the_line_ends_of_rfc_4180(content, tmp_path):
+    write_set(content, [EXPORTS["csv"]], tmp_path / "out")
+    for name, rows in (("questions.csv", 2), ("corpus.csv", 4)):
+        raw = (tmp_path / "out" / name).read_bytes()
+        assert raw.startswith(b"\xef\xbb\xbf")
+        assert (raw.count(b"\r\n"), raw.count(b"\n")) == (rows + 1, rows + 1)
+    assert pd.read_csv(tmp_path / "out" / "questions.csv", dtype=str)["id"].tolist() == ["q-1", "q-2"]
+
+
+def test_no_cell_begins_a_formula_and_every_text_comes_back(content, samples, chunks, tmp_path):
+    asked = [
+        samples[0].model_copy(update={"id": f"={place}", "question": f"{text} ?", "answer": text})
+        for place, text in enumerate(HOSTILE)
+    ]
+    found = [*chunks, *(chunks[0].model_copy(update={"chunk_id": f"@{n}", "text": t}) for n, t in enumerate(HOSTILE))]
+    write_set(replace(content, samples=asked, chunks=found), [EXPORTS["csv"]], tmp_path / "out")
+    rows = read(tmp_path / "out" / "questions.csv")
+    assert [as_written(row["answer"]) for row in rows] == HOSTILE
+    assert [as_written(row["id"]) for row in rows] == [sample.id for sample in asked]
+    corpus = read(tmp_path / "out" / "corpus.csv")
+    assert [as_written(row["text"]) for row in corpus] == [chunk.text for chunk in found]
+    for row in (*rows, *corpus):
+        for cell in row.values():
+            assert cell.lstrip()[:1] not in set("=+-@＝＋－＠")
+            assert cell[:1] not in set("\t\r\n\0")
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_only_what_begins_with_an_apostrophe_had_one_put_there(text):
+    assert guarded(text).removeprefix("'") == text
+    assert guarded("plain") == "plain"
+
+
+def test_a_rank_that_is_missing_is_an_empty_cell(content, samples, tmp_path):
+    lost = Retrieval(rank=None, retrieved_id="x", retrieved_content="x", score=0)
+    missing = [samples[0].model_copy(update={"retrieval": lost, "split": "dev", "metadata": {"kind": "time"}})]
+    write_set(replace(content, samples=missing), [EXPORTS["csv"]], tmp_path / "out")
+    [row] = read(tmp_path / "out" / "questions.csv")
+    assert (row["rank"], row["split"], row["kind"]) == ("", "dev", "time")

@@ -1,0 +1,221 @@
+"""Whatever the format: a set is checked first, and a folder holds one export or the other, never a mixture."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from io import BufferedWriter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from groundset import folders
+from groundset.sets.exports import EXPORTS
+from groundset.sets.exports.writing import write_set
+from programs.errors import InputError
+
+AUTORAG = [EXPORTS["autorag"]]
+
+
+def test_an_earlier_export_is_replaced(content, tmp_path):
+    write_set(content, AUTORAG, tmp_path)
+    (tmp_path / ".qa.parquet.x1.groundset-part").write_text("left by a killed process")
+    write_set(replace(content, samples=content.samples[:1]), AUTORAG, tmp_path)
+    assert len(pd.read_parquet(tmp_path / "qa.parquet")) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.parquet", "qa.parquet"]
+
+
+def test_a_folder_with_other_files_is_refused(content, tmp_path):
+    (tmp_path / "thesis.docx").write_text("precious")
+    with pytest.raises(InputError, match=r"holds other files \(thesis\.docx\)"):
+        write_set(content, AUTORAG, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.docx"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(content, tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(InputError, match="is a file, not a folder"):
+        write_set(content, AUTORAG, tmp_path / "out")
+
+
+def test_invalid_tables_are_refused_before_anything_is_written(content, documents, chunks, samples, tmp_path):
+    good = samples[0]
+    cases = [
+        ([], chunks, documents, "no samples"),
+        ([good, good], chunks, documents, "question id q-1 occurs twice"),
+        ([good.model_copy(update={"id": " "})], chunks, documents, "a question has no id"),
+        ([good], [*chunks, chunks[0]], documents, "chunk id ferry-0002 occurs twice"),
+        ([good], chunks[1:], documents, "rests on chunk ferry-0002, which the run does not hold"),
+        ([good.model_copy(update={"retrieval_gt": ()})], chunks, documents, "no ground-truth chunk"),
+        ([good.model_copy(update={"answer": " "})], chunks, documents, "has no answer, .* `groundset drop"),
+        ([good], chunks, documents[:1], "belongs to document clock, which is missing"),
+        ([good], [*chunks, chunks[0].model_copy(update={"chunk_id": "x", "text": " "})], documents, "empty"),
+    ]
+    for some_samples, some_chunks, some_documents, message in cases:
+        changed = replace(content, samples=some_samples, chunks=some_chunks, documents=some_documents)
+        with pytest.raises(InputError, match=message):
+            write_set(changed, AUTORAG, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_failure_leaves_the_earlier_export_untouched(content, tmp_path, monkeypatch):
+    write_set(content, AUTORAG, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    import pyarrow.parquet as pq
+
+    real = pq.write_table
+
+    def full_disk(table: object, file: BufferedWriter) -> None:
+        if Path(file.name).name == "qa.parquet":
+            raise OSError(28, "No space left on device")
+        real(table, file)
+
+    monkeypatch.setattr(pq, "write_table", full_disk)
+    with pytest.raises(InputError, match="No space left on device"):
+        write_set(replace(content, samples=content.samples[:1]), AUTORAG, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_several_formats_get_a_folder_each_all_or_none(content, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    good, broken = replace(AUTORAG[0], name="good"), replace(AUTORAG[0], name="broken", write=refuse)
+    with pytest.raises(InputError, match="No space left on device"):
+        write_set(content, [good, broken], tmp_path / "all")
+    assert list((tmp_path / "all").rglob("*.parquet")) == []
+    write_set(content, [good, replace(good, name="other")], tmp_path / "all")
+    assert sorted(path.relative_to(tmp_path / "all").as_posix() for path in (tmp_path / "all").rglob("qa.parquet")) == [
+        "good/qa.parquet",
+        "other/qa.parquet",
+    ]
+
+
+def test_folders_in_an_export_are_its_own_and_move_whole(content, tmp_path, monkeypatch):
+    def nested(content, folder):
+        (folder / "part").mkdir()
+        (folder / "part" / "a.txt").write_text(content.samples[-1].id)
+        (folder / "index.txt").write_text("whole")
+
+    row = replace(AUTORAG[0], write=nested, files=("part", "*.txt"), last="index.txt")
+    write_set(content, [row], tmp_path / "out")
+
+    def refuse(first, second):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr("groundset.folders._exchange", refuse)
+    write_set(replace(content, samples=content.samples[:1]), [row], tmp_path / "out")
+    assert (tmp_path / "out" / "part" / "a.txt").read_text() == "q-1"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["index.txt", "part"]
+
+
+def test_a_file_that_the_new_export_has_not_goes_with_the_old_one(content, tmp_path, monkeypatch):
+    def split(content, folder):
+        for sample in content.samples:
+            (folder / f"{sample.id}.txt").write_text(sample.question)
+
+    row = replace(AUTORAG[0], write=split, files=("q-*.txt",), last="q-1.txt")
+
+    def refuse(first, second):
+        raise OSError(38, "Function not implemented")
+
+    for stub in (False, True):
+        write_set(content, [row], tmp_path / "out")
+        if stub:
+            monkeypatch.setattr("groundset.folders._exchange", refuse)
+        write_set(replace(content, samples=content.samples[:1]), [row], tmp_path / "out")
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["q-1.txt"]
+
+
+def test_no_format_takes_its_place_before_all_are_complete(content, tmp_path, monkeypatch):
+    order: list[str] = []
+
+    def noting(name: str, step: Callable[..., None]) -> Callable[..., None]:
+        def noted(*arguments: object) -> None:
+            order.append(name)
+            step(*arguments)
+
+        return noted
+
+    for name in ("_complete", "_put"):
+        monkeypatch.setattr(folders, name, noting(name, getattr(folders, name)))
+    write_set(content, [EXPORTS["csv"], EXPORTS["ragas"]], tmp_path / "out")
+    assert order == ["_complete", "_complete", "_put", "_put"]
+
+
+def test_formats_in_one_folder_are_refused(content, tmp_path):
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "ragas").symlink_to("csv")
+    with pytest.raises(InputError, match="the same folder"):
+        write_set(content, [EXPORTS["csv"], EXPORTS["ragas"]], tmp_path)
+
+
+DYING = """import os, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from groundset import folders
+from groundset.sets.exports import EXPORTS
+from groundset.sets.exports.base import EvaluationSet
+from groundset.sets.exports.writing import write_set
+from programs.types import Chunk, Document, Retrieval, Sample
+
+out, name, dies_at, exchanges = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "yes"
+steps = 0
+
+def dying(step):
+    def counted(*arguments, **options):
+        global steps
+        steps += 1
+        if steps == dies_at:
+            os._exit(9)
+        return step(*arguments, **options)
+    return counted
+
+def refuse(first, second):
+    raise OSError(38, "Function not implemented")
+
+os.rename, os.replace, os.unlink = dying(os.rename), dying(os.replace), dying(os.unlink)
+folders._exchange = dying(folders._exchange) if exchanges else refuse
+chunk = Chunk(chunk_id=name, doc_id=name, path="a.md", title="A", start=0, end=1, text="a")
+sample = Sample(id=name, question="Q?", answer="a", evolution="simple", language="en", contexts=(chunk,),
+    retrieval_gt=((name,),), retrieval=Retrieval(rank=1, retrieved_id=name, retrieved_content="a", score=1),
+    probability=1, trail=())
+document = Document(doc_id=name, path="a.md", title="A", text="a")
+content = EvaluationSet([sample], [chunk], [document], datetime(2026, 1, 1, tzinfo=UTC), list, dict)
+write_set(content, [EXPORTS["autorag"]], out)
+"""
+
+
+def exported(out: Path) -> set[str]:
+    """Return the names of the exports that the tables of a folder come from; nothing where there are no questions."""
+    tables = [("qa.parquet", "qid"), ("corpus.parquet", "doc_id")]
+    if not (out / "qa.parquet").exists():
+        return set()
+    return {name for table, key in tables for name in pd.read_parquet(out / table)[key]}
+
+
+@pytest.mark.parametrize("exchanges", ["yes", "no"])
+@pytest.mark.parametrize("before", [set(), {"old"}])
+def test_a_kill_at_any_step_leaves_one_export_or_the_other(tmp_path, before, exchanges):
+    def export(name: str, dies_at: int) -> int:
+        command = [sys.executable, "-c", DYING, str(out), name, str(dies_at), exchanges]
+        return subprocess.run(command, check=False).returncode
+
+    out = tmp_path / "autorag"
+    seen, status, dies_at = [], 9, 0
+    while status == 9:
+        dies_at += 1
+        if before:
+            assert export("old", 0) == 0
+        else:
+            shutil.rmtree(out, ignore_errors=True)
+        status = export("new", dies_at)
+        seen.append(exported(out))
+    assert (status, seen[-1]) == (0, {"new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["autorag"], "what killed ones left is gone"
+    # Where folders cannot change places, there are no questions for a moment; never those of the other corpus.
+    allowed = [before, {"new"}] if exchanges == "yes" else [before, {"new"}, set()]
+    assert all(each in allowed for each in seen)
+    assert before in seen

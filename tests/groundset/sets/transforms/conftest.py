@@ -1,0 +1,57 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from small_content import content
+
+from groundset.sets.content import RunContent
+from programs.types import Chunk, Document, Retrieval, Sample
+
+
+def asked(name: str, document: str, **changes: Any) -> Sample:
+    """Return a sample about the one chunk of a document; ``kind`` is what it asks for."""
+    text = f"All about {document}."
+    place = {"doc_id": document, "path": f"{document}.md", "title": document, "start": 0, "end": len(text)}
+    chunk = Chunk(chunk_id=f"{document}-0001", text=text, **place)
+    made = Sample(
+        id=name,
+        question=changes.pop("question", f"What is {name}?"),
+        answer="it",
+        evolution=changes.pop("evolution", "simple"),
+        language=changes.pop("language", "en"),
+        contexts=(chunk,),
+        retrieval_gt=changes.pop("retrieval_gt", ((chunk.chunk_id,),)),
+        retrieval=Retrieval(rank=changes.pop("rank", 1), retrieved_id=chunk.chunk_id, retrieved_content=text, score=1),
+        probability=changes.pop("probability", 0.75),
+        trail=(),
+        metadata={"kind": changes.pop("kind", "thing")},
+    )
+    return made.model_copy(update=changes)
+
+
+@pytest.fixture
+def sample() -> Callable[..., Sample]:
+    return asked
+
+
+@pytest.fixture
+def content_of() -> Callable[..., RunContent]:
+    """Return the content of a run with these samples, whose questions have nothing in common unless vectors say so."""
+
+    def content_of(*samples: Sample, vectors: Any = None) -> RunContent:
+        chunks = list({chunk.chunk_id: chunk for each in samples for chunk in each.contexts}.values())
+        width = max(len(samples), len(chunks)) if vectors is None else np.asarray(vectors).shape[1]
+        return content(
+            samples=list(samples),
+            vectors=np.asarray(np.eye(len(samples), width) if vectors is None else vectors, np.float32),
+            chunks=chunks,
+            chunk_vectors=np.eye(len(chunks), width, dtype=np.float32),
+            documents=[
+                Document(doc_id=chunk.doc_id, path=chunk.path, title=chunk.title, text=chunk.text) for chunk in chunks
+            ],
+            rejects=[],
+            reviews=[],
+        )
+
+    return content_of

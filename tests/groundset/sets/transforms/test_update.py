@@ -1,0 +1,201 @@
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scripted_run
+from scripted_run import Encoder, generate, write_documents
+
+from groundset.retrieval import embedder
+from groundset.sets.content import read_content
+from groundset.sets.transforms.update import Updated, update_run
+from groundset.store.run_store import RunStore
+from programs.errors import InputError
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "docs")
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[Encoder]:
+    """Load the scripted embedder where one is asked for, and tell which were."""
+    found: list[Encoder] = []
+
+    def load(name: str) -> Encoder:
+        found.append(Encoder(name))
+        return found[-1]
+
+    monkeypatch.setattr(embedder, "load_embedder", load)
+    return found
+
+
+@pytest.fixture
+def run(docs: Path, tmp_path: Path) -> Path:
+    generate(docs, tmp_path / "run", size=10, parser="none")
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def update(run: Path, docs: Path, tmp_path: Path) -> Callable[[], Updated]:
+    return lambda: update_run(run, [docs], tmp_path / "now", quiet=True)
+
+
+def test_without_a_change_everything_is_as_it_was(
+    update: Callable[[], Updated], run: Path, loaded: list[Encoder], tmp_path: Path
+) -> None:
+    updated = update()
+    assert (updated.kept, updated.cut_anew, updated.dropped) == (10, 0, [])
+    assert updated.documents == {"unchanged": 5, "renamed": 0, "changed": 0, "new": 0, "gone": 0}
+    assert "10 samples" in updated.lines[0]
+    assert "`groundset update run docs`" in updated.lines[0]
+    before, after = read_content(run), read_content(tmp_path / "now")
+    assert after.samples == before.samples
+    assert after.chunks == before.chunks
+    assert np.array_equal(after.chunk_vectors, before.chunk_vectors)
+    assert loaded == [], "nothing had to be embedded"
+
+
+def test_a_renamed_file_changes_paths_alone(
+    update: Callable[[], Updated], run: Path, docs: Path, tmp_path: Path
+) -> None:
+    (docs / "doc0.md").rename(docs / "zero.md")
+    updated = update()
+    assert updated.documents == {"unchanged": 4, "renamed": 1, "changed": 0, "new": 0, "gone": 0}
+    assert (updated.kept, updated.cut_anew) == (10, 0)
+    before, after = read_content(run), read_content(tmp_path / "now")
+    assert sorted(chunk.chunk_id for chunk in after.chunks) == sorted(chunk.chunk_id for chunk in before.chunks)
+    for old, new in zip(before.samples, after.samples, strict=True):
+        assert (old.id, old.retrieval_gt) == (new.id, new.retrieval_gt)
+    assert {chunk.path for sample in after.samples for chunk in sample.contexts} >= {"zero.md"}
+
+
+def test_a_document_whose_path_a_known_one_has_taken_over_is_gone(
+    update: Callable[[], Updated], docs: Path, loaded: list[Encoder]
+) -> None:
+    (docs / "doc1.md").replace(docs / "doc0.md")
+    updated = update()
+    assert updated.documents == {"unchanged": 3, "renamed": 1, "changed": 0, "new": 0, "gone": 1}
+    assert {reason for _, reason in updated.dropped} == {"document gone: doc0.md"}
+
+
+def test_what_a_change_took_away_is_dropped_and_the_rest_finds_its_place(
+    update: Callable[[], Updated], run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
+) -> None:
+    before = read_content(run)
+    asked_about = {sample.contexts[0].chunk_id: sample.contexts[0] for sample in before.samples}.values()
+    most, *_, least = Counter(chunk.path for chunk in asked_about).most_common()
+    assert most[1] > 1
+    lost, gone = next(chunk for chunk in asked_about if chunk.path == most[0]), least[0]
+    file = docs / lost.path
+    file.write_text(file.read_text().replace(lost.text, "Something else altogether stands here now. " * 5))
+    (docs / gone).unlink()
+    (docs / "new.md").write_text("# New\n\n" + "Of something that nobody has asked about until now. " * 4)
+    updated = update()
+    expected = {
+        sample.id: f"passage gone from its document: {lost.path}"
+        if sample.contexts[0] == lost
+        else f"document gone: {gone}"
+        for sample in before.samples
+        if sample.contexts[0] == lost or sample.contexts[0].path == gone
+    }
+    assert {sample.id: reason for sample, reason in updated.dropped} == expected
+    assert updated.documents == {"unchanged": 3, "renamed": 0, "changed": 1, "new": 1, "gone": 1}
+    after = read_content(tmp_path / "now")
+    assert [sample.id for sample in after.samples] == [each.id for each in before.samples if each.id not in expected]
+    assert [(reject.step, reject.reason) for reject in after.rejects[len(before.rejects) :]] == [
+        ("update", reason) for reason in expected.values()
+    ]
+    chunks = {chunk.chunk_id: chunk for chunk in after.chunks}
+    texts = {document.doc_id: document.text for document in after.documents}
+    for sample in after.samples:
+        (context,) = sample.contexts
+        assert chunks[context.chunk_id] == context
+        assert texts[context.doc_id][context.start : context.end] == context.text
+        assert sample.retrieval.retrieved_id in chunks
+    assert any(sample.contexts[0].path == lost.path for sample in after.samples), "the rest of a changed document"
+    (encoder,) = loaded
+    known = {chunk.text for chunk in before.chunks}
+    assert encoder.encoded == len({chunk.text for chunk in after.chunks} - known), "only what is new"
+    assert np.allclose(after.chunk_vectors, Encoder("").encode([chunk.text for chunk in after.chunks]))
+
+
+def test_ranks_are_those_among_the_chunks_of_today(
+    update: Callable[[], Updated], run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
+) -> None:
+    before = read_content(run)
+    first = before.samples[0]
+    words = " ".join(first.question.split() * 12)
+    (docs / "rival.md").write_text(f"# Rival\n\n{words}.\n")
+    update()
+    now = read_content(tmp_path / "now").samples[0].retrieval
+    assert first.retrieval.rank is not None
+    assert now.rank is None or now.rank > first.retrieval.rank
+    assert now.retrieved_id.startswith("rival")
+
+
+def test_the_record_speaks_of_the_documents_of_today(
+    update: Callable[[], Updated], docs: Path, loaded: list[Encoder], tmp_path: Path
+) -> None:
+    (docs / "new.md").write_text("# New\n\n" + "Of something that nobody has asked about until now. " * 4)
+    (docs / "empty.md").write_text("")
+    update()
+    record = json.loads((tmp_path / "now" / "run.json").read_text())
+    assert record["configuration"]["documents"] == [str(docs)]
+    assert record["corpus"]["documents"] == record["documents"] == 6
+    assert [skipped["path"] for skipped in record["skipped"]] == ["empty.md"]
+    assert [parent["name"] for parent in record["lineage"]["parents"]] == ["run", "docs"]
+
+
+def test_documents_that_nothing_rests_on_are_refused(run: Path, loaded: list[Encoder], tmp_path: Path) -> None:
+    other = write_documents(tmp_path / "other", documents=1)
+    (other / "doc0.md").rename(other / "b.md")
+    (other / "b.md").write_text("# B\n\n" + "Of something that nobody has asked about until now. " * 4)
+    with pytest.raises(InputError, match=r"no question of .* rests on these documents \(10 document gone\)"):
+        update_run(run, [other], tmp_path / "now", quiet=True)
+    with pytest.raises(InputError, match="no such file or folder"):
+        update_run(run, [tmp_path / "none"], tmp_path / "now", quiet=True)
+    assert not (tmp_path / "now").exists()
+
+
+def test_documents_cannot_be_cut_where_nobody_knows_how(run: Path, docs: Path, tmp_path: Path) -> None:
+    with RunStore.open(run) as store:  # as merging leaves it
+        store.set_meta("configuration", {**store.meta("configuration"), "chunker": None, "chunk_size": None})
+    with pytest.raises(
+        InputError, match=r"so documents cannot be cut as it did: name a file of chunks \(\.jsonl, \.parquet\)"
+    ):
+        update_run(run, [docs], tmp_path / "now", quiet=True)
+
+
+def test_an_embedder_with_other_weights_is_refused(
+    update: Callable[[], Updated], docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Other(Encoder):
+        sha256 = "0" * 64
+
+    monkeypatch.setattr(embedder, "load_embedder", Other)
+    (docs / "new.md").write_text("# New\n\n" + "Of something that nobody has asked about until now. " * 4)
+    with pytest.raises(InputError, match="has other weights now"):
+        update()
+
+
+def test_chunks_of_ones_own_are_updated_from_their_file(tmp_path: Path, loaded: list[Encoder]) -> None:
+    rows: list[dict[str, Any]] = [
+        {"chunk_id": f"c{number}", "doc_id": "d", "text": " ".join(f"word{number}{place}" for place in range(30))}
+        for number in range(6)
+    ]
+    file = tmp_path / "chunks.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scripted_run.generate(file, tmp_path / "run", size=4, parser="none")
+    with RunStore.open(tmp_path / "run") as store:  # as importing leaves it
+        store.set_meta("configuration", {**store.meta("configuration"), "chunker": None, "chunk_size": None})
+    before = read_content(tmp_path / "run")
+    lost = before.samples[0].contexts[0].chunk_id
+    file.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows) if row["chunk_id"] != lost))
+    updated = update_run(tmp_path / "run", [file], tmp_path / "now", quiet=True)
+    assert {sample.contexts[0].chunk_id for sample, _ in updated.dropped} == {lost}
+    assert updated.kept + len(updated.dropped) == len(before.samples)

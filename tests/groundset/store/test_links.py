@@ -1,0 +1,104 @@
+"""A run folder that somebody else made: links in it lead to no other file of this machine."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from small_content import content
+
+from groundset.report.report import write_report
+from groundset.sets.content import write_run
+from groundset.store.record import write_files
+from groundset.store.run_store import RunStore
+from programs.errors import InputError
+
+WRITTEN = ("run.json", "samples.jsonl", "rejects.jsonl", "report.html")
+OPENED = (".lock", "run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.sqlite-journal")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    made = content()
+    write_run(tmp_path / "run", made, made.made_by("import"))
+    return tmp_path / "run"
+
+
+def write_everything(run: Path) -> None:
+    with RunStore.open(run) as store:
+        write_files(store, "complete")
+    write_report(run)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_that_a_run_writes_takes_the_place_of_a_link(run: Path, tmp_path: Path, name: str, there: bool) -> None:
+    victim = tmp_path / "victim"
+    if there:
+        victim.write_text("kept")
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(victim)
+    write_everything(run)
+    assert (run / name).is_file()
+    assert not (run / name).is_symlink()
+    assert (victim.read_text() if there else victim.exists()) == ("kept" if there else False)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_pipe_in_the_place_of_a_file_is_replaced_and_nobody_waits_for_a_reader(run: Path, name: str) -> None:
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    write_everything(run)
+    assert (run / name).is_file()
+
+
+def test_a_link_that_the_user_names_is_followed(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").symlink_to(tmp_path / "elsewhere.html")
+    write_report(run, tmp_path / "page.html")
+    assert (tmp_path / "page.html").is_symlink()
+    assert (tmp_path / "elsewhere.html").read_text().startswith("<!")
+
+
+@pytest.mark.parametrize("name", OPENED)
+@pytest.mark.parametrize("open_run", [RunStore.read, RunStore.open, RunStore.review])
+def test_a_link_in_the_place_of_a_file_that_is_written_in_place_is_refused(
+    run: Path, tmp_path: Path, name: str, open_run: Callable[[Path], RunStore]
+) -> None:
+    victim = tmp_path / "victim"
+    if (run / name).exists():
+        (run / name).rename(victim)
+    else:
+        victim.write_bytes(b"kept")
+    before = victim.read_bytes()
+    (run / name).symlink_to(victim)
+    with pytest.raises(InputError, match=f"{name} is a link, and a run is used only where its files are its own"):
+        open_run(run)
+    assert victim.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", OPENED)
+@pytest.mark.parametrize("there", [True, False])
+def test_no_run_begins_in_a_folder_with_such_a_link(run: Path, tmp_path: Path, name: str, there: bool) -> None:
+    victim = tmp_path / "victim"
+    if there:
+        victim.write_text("kept")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / name).symlink_to(victim)
+    with pytest.raises(InputError, match=f"{name} is a link"):
+        RunStore.create(tmp_path / "new", meta={}, documents=[], chunks=[])
+    assert (victim.read_text() if there else victim.exists()) == ("kept" if there else False)
+
+
+def test_a_pipe_in_the_place_of_the_database_is_refused_at_once(run: Path) -> None:
+    (run / "run.sqlite-wal").unlink(missing_ok=True)
+    os.mkfifo(run / "run.sqlite-wal")
+    with pytest.raises(InputError, match="wal is no ordinary file"):
+        RunStore.open(run)
+
+
+def test_a_run_without_links_is_as_before(run: Path) -> None:
+    write_everything(run)
+    with closing(sqlite3.connect(run / "run.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM samples").fetchone() == (4,)

@@ -1,0 +1,41 @@
+"""Of which questions a promise is made."""
+
+from typing import Any
+
+import pytest
+
+from groundset.store.promise import Promise, is_easy, promise_of
+from programs.types import Chunk, Retrieval, Sample, StepRecord
+
+CHUNK = Chunk(chunk_id="c", doc_id="d", path="d.md", title="", start=0, end=5, text="Tarn.")
+OF_RUNS = {"expected_good": 0.88, "interval": [0.78, 0.94], "measured_on": 60, "kinds": {}}
+
+
+def sample(*trail: StepRecord) -> Sample:
+    found = Retrieval(rank=1, retrieved_id="c", retrieved_content="Tarn.", score=1)
+    told: dict[str, Any] = {"evolution": "simple", "language": "en", "contexts": (CHUNK,), "retrieval_gt": (("c",),)}
+    return Sample(id="s", question="Who?", answer="Tarn", retrieval=found, probability=0.5, trail=trail, **told)
+
+
+EASY = sample(StepRecord(step="question", output={"question": "Who?", "easy": True}))
+HARD = sample(StepRecord(step="keyphrases"), StepRecord(step="question", output={"question": "Who?", "easy": False}))
+TAUGHT = sample(StepRecord(step="pair", output={"question": "Who?"}))
+
+
+def test_what_syntax_gave_its_words_was_easy_to_ask() -> None:
+    assert [is_easy(each) for each in (EASY, HARD, TAUGHT)] == [True, False, False]
+
+
+def test_what_was_measured_on_runs_is_said_of_what_was_as_easy() -> None:
+    assert promise_of({"judge": OF_RUNS}, [EASY, HARD, EASY, TAUGHT]) == Promise(0.88, 0.78, 0.94, 60, True, 2)
+    assert promise_of({"judge": OF_RUNS}, [HARD]) is None
+
+
+@pytest.mark.parametrize("compiled", [None, {}, {"judge": {"threshold": 0.4}}])
+def test_a_critic_that_was_not_measured_promises_nothing(compiled: Any) -> None:
+    assert promise_of(compiled, [EASY]) is None
+
+
+def test_what_was_measured_on_labels_is_said_of_all() -> None:
+    labels = {name: value for name, value in OF_RUNS.items() if name != "kinds"}
+    assert promise_of({"judge": labels}, [EASY, HARD]) == Promise(0.88, 0.78, 0.94, 60, False, 2)

@@ -1,0 +1,69 @@
+"""Refused questions as rows: which answer and which passage belong to them."""
+
+import pytest
+
+from groundset.store.refused import refused_rows
+from groundset.store.run_store import RunStore
+from groundset.store.tables import Verdict
+from programs.types import Attempt, Chunk, Context, Reject, StepRecord
+
+CHUNKS = [
+    Chunk(chunk_id=f"d-{number}", doc_id="d", path="d.md", title="D", start=0, end=9, text=f"Passage *{number}*.")
+    for number in range(3)
+]
+CONTEXTS = tuple(Context(chunk=chunk, passage=chunk.text, topic="D", language="en") for chunk in CHUNKS)
+
+
+def said(step, candidate=0, **output):
+    return StepRecord(step=step, candidate=candidate, output=output)
+
+
+def rows(folder, records, rejects, contexts=CONTEXTS[:1], **options):
+    with RunStore.create(folder / "run", meta={}, documents=[], chunks=CHUNKS) as store:
+        store.learn("score", [], [Reject(step="chunk", reason="a list", chunk_id="d-0")])
+        store.attempts.begin(Attempt(number=0, contexts=contexts, wanted="simple"))
+        for seq, record in enumerate(records):
+            store.attempts.add_step(0, seq, record)
+        store.results.decide(0, Verdict(None, False), None, None, rejects)
+        return list(refused_rows(store, **options))
+
+
+def refused(step, question):
+    return Reject(step=step, reason="r", chunk_id="d-0", question=question)
+
+
+ASKED = said("question", question="Q1?", answer="meant", sentence="S.")
+
+
+@pytest.mark.parametrize(
+    ("records", "question", "answer"),
+    [
+        ([ASKED, said("judge", question="Q1?", fit=0.2)], "Q1?", "meant"),
+        ([ASKED, said("answer", answer="found", meant="meant")], "Q1?", "found"),
+        ([ASKED, said("rewrite", feedback="F", question="Q2?"), said("judge", question="Q2?")], "Q2?", "meant"),
+        ([ASKED, said("compress", question="Q2?")], "Q2?", "meant"),
+        ([ASKED, said("conditional", question="Q2?"), said("judge", question="Q2?")], "Q2?", ""),
+        ([ASKED, said("conditional", question="Q2?"), said("answer", answer="other")], "Q1?", "meant"),
+        ([ASKED, said("conditional", question="Q2?"), said("answer", answer="other")], "Q2?", "other"),
+        ([ASKED, said("question", 1, question="Q2?", answer="A2"), said("answer", answer="found")], "Q2?", "A2"),
+        ([ASKED, said("question", 1, question="Q2?", answer="A2"), said("answer", answer="found")], "Q1?", "found"),
+        ([said("reasoning", question=None), said("answer", answer="lost")], "Q1?", ""),
+    ],
+)
+def test_a_question_has_the_answer_that_was_meant_or_written_for_it(tmp_path, records, question, answer):
+    [row] = rows(tmp_path, records, [refused("judge", question)])
+    assert (row["question"], row["answer"]) == (question, answer)
+
+
+def test_the_passage_is_that_of_all_chunks_of_the_attempt_in_their_order(tmp_path):
+    [row] = rows(tmp_path, [], [refused("needed", "Q?")], (CONTEXTS[2], CONTEXTS[0]))
+    assert row["passage"] == "Passage 2.\n\nPassage 0."
+    assert row["chunk_ids"] == ["d-2", "d-0"]
+
+
+def test_rows_have_ids_of_their_own_and_can_be_chosen_by_step(tmp_path):
+    rejects = [refused("judge", "Q?"), refused("answer", "Q?"), refused("judge", "Q?"), refused("judge", None)]
+    found = rows(tmp_path, [], rejects)
+    assert [row["step"] for row in found] == ["judge", "answer", "judge"]
+    assert len({row["id"] for row in found}) == 3
+    assert [row["step"] for row in rows(tmp_path / "again", [], rejects, steps={"answer"})] == ["answer"]

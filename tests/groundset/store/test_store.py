@@ -1,0 +1,291 @@
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from groundset.store.folder import holds_run
+from groundset.store.run_store import RunStore
+from groundset.store.tables import Verdict
+from programs.errors import GroundsetError, InputError, RunError
+from programs.types import Attempt, Chunk, Context, Document, Focus, Outcome, Reject, Retrieval, Sample, StepRecord
+
+DOCUMENT = Document(doc_id="d", path="d.md", title="D", text="First. Second.")
+CHUNKS = [
+    Chunk(chunk_id="d-0", doc_id="d", path="d.md", title="D", start=0, end=6, text="First."),
+    Chunk(chunk_id="d-1", doc_id="d", path="d.md", title="D", start=7, end=14, text="Second.", metadata={"a": [1]}),
+]
+VECTORS = np.eye(2, 4, dtype=np.float32)
+RESPONSE = {"text": "é", "finish_reason": "stop", "logprobs": None}
+RECORD = {"response": RESPONSE, "prompt_tokens": 5, "evaluated_tokens": 2, "completion_tokens": 3, "seconds": 0.5}
+
+
+CONTEXTS = [Context(chunk=chunk, passage=chunk.text, topic="D", language="en", parsed=True) for chunk in CHUNKS]
+
+
+def create(folder: Path) -> RunStore:
+    return RunStore.create(folder, meta={"a": {"b": 1}}, documents=[DOCUMENT], chunks=CHUNKS)
+
+
+def attempt(number: int, wanted: str = "simple") -> Attempt:
+    return Attempt(number=number, contexts=(CONTEXTS[number],), wanted=wanted, seed=7)
+
+
+def sample(name: str) -> Sample:
+    return Sample(
+        id=name,
+        question="What?",
+        answer="That.",
+        evolution="simple",
+        language="en",
+        contexts=(CHUNKS[0],),
+        retrieval_gt=(("d-0",),),
+        retrieval=Retrieval(rank=1, retrieved_id="d-0", retrieved_content="First.", score=1),
+        probability=0.75,
+        trail=(StepRecord(step="judge", probability=0.5, verdict="good"),),
+    )
+
+
+def test_what_a_run_begins_with_comes_back(tmp_path):
+    create(tmp_path / "run").close()
+    with RunStore.open(tmp_path / "run") as store:
+        assert store.meta("a") == {"b": 1}
+        assert store.meta("none") is None
+        assert store.documents() == [DOCUMENT]
+        assert store.chunks() == CHUNKS
+        assert store.corpus_size() == (1, 2)
+        assert store.spent() == (None, 0.0)
+
+
+def test_what_becomes_known_of_chunks_is_kept(tmp_path):
+    create(tmp_path / "run").close()
+    context = CONTEXTS[0].model_copy(update={"foci": (Focus(sentence="First.", answer="First"),), "grows": {"x": (0,)}})
+    score = StepRecord(step="chunk", probability=0.25, verdict="bad", reason="not content")
+    reject = Reject(step="chunk", reason="not content", chunk_id="d-0", probability=0.25)
+    with RunStore.open(tmp_path / "run") as store:
+        assert store.without("vector") == store.without("reading") == store.without("score") == CHUNKS
+        store.learn("vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in zip(CHUNKS, VECTORS, strict=True)))
+        stored = [each.model_dump_json(exclude={"chunk", "score", "split"}) for each in (context, CONTEXTS[1])]
+        store.learn("reading", zip(("d-0", "d-1"), stored, strict=True))
+        store.learn("score", [("d-0", score.model_dump_json())], [reject])
+    with RunStore.open(tmp_path / "run") as store:
+        assert np.array_equal(store.vectors(), VECTORS)
+        assert store.contexts() == {"d-0": context.model_copy(update={"score": score}), "d-1": CONTEXTS[1]}
+        assert store.without("score") == CHUNKS[1:]
+        assert list(store.results.rejects()) == [reject]
+
+
+def test_the_journal_keeps_the_first_answer(tmp_path):
+    with create(tmp_path / "run") as store:
+        assert store.calls.get("x") is None
+        store.calls.put("x", RECORD)
+        store.calls.put("x", {**RECORD, "prompt_tokens": 99})
+        store.calls.put("y", RECORD)
+        assert store.calls.get("x") == RECORD
+        assert tuple(store.calls.totals()) == (2, 10, 4, 6, 1.0)
+
+
+def test_an_attempt_begun_again_forgets_what_its_first_start_said(tmp_path):
+    plan = attempt(0)
+    said = StepRecord(step="judge", candidate=2, output={"x": 1}, probability=0.5, verdict="bad", reason="why")
+    with create(tmp_path / "run") as store:
+        store.attempts.begin(plan)
+        store.attempts.add_step(0, 0, StepRecord(step="chunk"))
+        store.attempts.begin(plan)
+        store.attempts.add_step(0, 0, said)
+        assert store.attempts.steps(0) == [said]
+        assert store.attempts.outcome(plan) is None
+        outcome = Outcome(rejects=(Reject(step="judge", reason="why", chunk_id="d-0"),), exhausted=True)
+        store.attempts.finish(0, outcome)
+        assert store.attempts.outcome(plan) == outcome
+        assert store.attempts.outcome(attempt(0, "reasoning")) is None
+        assert store.attempts.step_counts() == {}, "only decided attempts count"
+
+
+def test_decisions_are_kept_in_order(tmp_path):
+    with create(tmp_path / "run") as store:
+        for number in range(2):
+            store.attempts.begin(attempt(number))
+            store.attempts.add_step(number, 0, StepRecord(step="judge"))
+        reject = Reject(step="judge", reason="not clear: 'x'", chunk_id="d-1", probability=0.25, question="q")
+        store.results.decide(0, Verdict("simple", False), sample("one"), VECTORS[1], [])
+        store.results.decide(1, Verdict(None, True, (), True), None, None, [reject, reject])
+        assert list(store.attempts.verdicts()) == [(0, Verdict("simple", False)), (1, Verdict(None, True, (), True))]
+        assert list(store.results.samples()) == [sample("one")]
+        assert [vector.tolist() for vector in store.results.vectors()] == [VECTORS[1].tolist()]
+        assert list(store.results.rejects()) == [reject, reject]
+        assert store.results.reject_counts() == {"judge": 2}
+        assert store.results.reasons() == {"judge": {"not clear": 2}}
+        assert store.results.evolution_counts() == {"simple": 1}
+        assert store.attempts.step_counts() == {"judge": 2}
+
+
+def answered_by(name: str, *others: str, rank: int | None, source_rank: int | None) -> Sample:
+    """Return a sample that these chunks answer too, which was found at a rank, and its own chunk at another."""
+    found = sample(name).retrieval.model_copy(update={"rank": rank})
+    told = {"retrieval_gt": (("d-0", *others),), "retrieval": found, "metadata": {"source_rank": source_rank}}
+    return sample(name).model_copy(update=told)
+
+
+@pytest.mark.parametrize(
+    ("samples", "counts"),
+    [
+        ([], (0, 0)),
+        ([answered_by("a", rank=1, source_rank=1)], (0, 0)),
+        ([answered_by("a", "d-1", rank=2, source_rank=2), answered_by("b", rank=1, source_rank=1)], (1, 0)),
+        ([answered_by("a", "d-1", rank=2, source_rank=3), answered_by("b", "d-1", rank=1, source_rank=None)], (2, 2)),
+    ],
+)
+def test_it_is_known_how_often_another_chunk_does_as_well(tmp_path, samples, counts):
+    with create(tmp_path / "run") as store:
+        for number, each in enumerate(samples):
+            store.attempts.begin(attempt(number))
+            store.results.decide(number, Verdict("simple", False), each, VECTORS[number], [])
+        assert store.results.alternative_counts() == dict(zip(("samples", "rank_changed"), counts, strict=True))
+
+
+def test_kinds_of_questions_are_counted(tmp_path):
+    with create(tmp_path / "run") as store:
+        for number, kind in enumerate(("time", None)):
+            store.attempts.begin(attempt(number))
+            told = {"kind": kind} if kind else {}
+            each = sample(f"s{number}").model_copy(update={"metadata": told})
+            store.results.decide(number, Verdict("simple", False), each, VECTORS[number], [])
+        assert store.results.kind_counts() == {"time": 1}
+
+
+def test_a_decision_is_stored_whole_or_not_at_all(tmp_path):
+    with create(tmp_path / "run") as store:
+        for number in range(2):
+            store.attempts.begin(attempt(number))
+        store.results.decide(0, Verdict("simple", False), sample("same"), VECTORS[0], [])
+        with pytest.raises(RunError, match="UNIQUE"):
+            store.results.decide(1, Verdict("simple", False), sample("same"), VECTORS[0], [])
+        assert store.attempts.decided() == 1
+        store.results.decide(1, Verdict("simple", False), sample("other"), VECTORS[0], [])
+        assert store.attempts.decided() == 2
+
+
+def test_threads_may_share_a_store(tmp_path):
+    with create(tmp_path / "run") as store:
+
+        def work(thread: int) -> None:
+            for number in range(50):
+                store.calls.put(f"{thread} {number}", RECORD)
+                assert store.calls.get(f"{thread} {number}") == RECORD
+
+        threads = [threading.Thread(target=work, args=(thread,)) for thread in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert store.calls.totals().calls == 400
+
+
+def test_a_folder_belongs_to_one_writer_and_any_number_of_readers(tmp_path):
+    with create(tmp_path / "run") as store:
+        with pytest.raises(RunError, match="another process is working on"):
+            RunStore.open(tmp_path / "run")
+        with RunStore.read(tmp_path / "run") as reader:
+            store.calls.put("x", RECORD)
+            assert reader.calls.totals().calls == 1
+            with pytest.raises(RunError, match="read-only"):
+                reader.set_meta("b", 1)
+    RunStore.open(tmp_path / "run").close()
+
+
+def test_a_closed_run_is_one_file_and_reading_leaves_no_trace(tmp_path):
+    create(tmp_path / "run").close()
+    RunStore.read(tmp_path / "run").close()
+    assert {path.name for path in (tmp_path / "run").iterdir()} <= {"run.sqlite", ".lock"}
+
+
+def test_a_begun_folder_is_not_begun_again(tmp_path):
+    create(tmp_path / "run").close()
+    with pytest.raises(RunError, match="has begun a run"):
+        create(tmp_path / "run")
+    RunStore.open(tmp_path / "run").close()
+
+
+def test_a_begin_that_failed_leaves_no_run(tmp_path):
+    with pytest.raises(RunError, match="UNIQUE"):
+        RunStore.create(tmp_path / "run", meta={}, documents=[DOCUMENT, DOCUMENT], chunks=CHUNKS)
+    assert not holds_run(tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]
+    create(tmp_path / "run").close()
+    assert holds_run(tmp_path / "run")
+
+
+def test_what_a_killed_begin_left_is_removed(tmp_path):
+    (tmp_path / "run").mkdir()
+    for end in ("", "-wal", "-shm", "-journal"):
+        (tmp_path / "run" / f".run.sqlite.x.groundset-part{end}").write_bytes(b"half")
+    assert not holds_run(tmp_path / "run")
+    create(tmp_path / "run").close()
+    assert {path.name for path in (tmp_path / "run").iterdir()} <= {"run.sqlite", ".lock"}
+
+
+@pytest.mark.parametrize("damage", [b"this is no database at all" * 50, b"SQLite format 3\0" + bytes(4000)])
+def test_a_damaged_file_is_one_clear_line(tmp_path, damage):
+    create(tmp_path / "run").close()
+    file = tmp_path / "run" / "run.sqlite"
+    file.write_bytes(damage)
+    for way in (RunStore.open, RunStore.read):
+        with pytest.raises(GroundsetError) as caught:
+            way(tmp_path / "run")
+        assert str(file) in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert file.read_bytes() == damage
+    file.write_bytes(b"")
+    with pytest.raises(InputError, match="was not made by groundset"):
+        RunStore.open(tmp_path / "run")
+
+
+def test_another_programs_database_is_left_alone(tmp_path):
+    import sqlite3
+    from contextlib import closing
+
+    (tmp_path / "run").mkdir()
+    with closing(sqlite3.connect(tmp_path / "run" / "run.sqlite")) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+        connection.commit()
+    with pytest.raises(InputError, match="was not made by groundset"):
+        RunStore.open(tmp_path / "run")
+
+
+def test_no_run_no_read(tmp_path):
+    with pytest.raises(InputError, match="is not the folder of a run"):
+        RunStore.read(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="is a file"):
+        holds_run(tmp_path / "file")
+    with pytest.raises(InputError, match="cannot be made"):
+        create(tmp_path / "file" / "run")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a read-only disk needs root")
+def test_a_read_only_disk_is_named_and_can_be_read(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], check=False).returncode:
+        pytest.skip("this machine lets nobody mount a disk")
+    try:
+        create(disk / "run").close()
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with RunStore.read(disk / "run") as store:
+            assert store.chunks() == CHUNKS
+        with pytest.raises(GroundsetError, match=r"(?i)read-only|cannot be written"):
+            RunStore.open(disk / "run")
+        with pytest.raises(InputError, match="cannot be made"):
+            create(disk / "new")
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_without_permission_is_named(tmp_path):
+    (tmp_path / "run").mkdir(mode=0o500)
+    with pytest.raises(InputError, match="cannot be written"):
+        create(tmp_path / "run")

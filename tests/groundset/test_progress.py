@@ -1,0 +1,136 @@
+import io
+import time
+
+import pytest
+from rich.console import Console
+
+from groundset.engine import progress as progress_module
+from groundset.engine.decide import Settlement
+from groundset.progress import Progress, duration, roughly
+from groundset.store.tables import Verdict
+from programs.types import Reject, Retrieval, Sample, StepRecord
+
+USAGE = {"calls": 1234, "prompt_tokens": 50_000, "evaluated_tokens": 20_000, "completion_tokens": 900}
+SAMPLE = Sample(
+    id="s",
+    question="What?",
+    answer="That.",
+    evolution="simple",
+    language="en",
+    contexts=(),
+    retrieval_gt=(),
+    retrieval=Retrieval(rank=1, retrieved_id="d-0", retrieved_content="", score=1),
+    probability=0.75,
+    trail=(),
+)
+REFUSED = Settlement(Verdict(None, False), None, None, (Reject(step="judge", reason="x", chunk_id="c"),))
+
+
+def started(*, terminal: bool, quiet: bool = False) -> tuple[Progress, io.StringIO]:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=terminal, quiet=quiet, width=100)
+    progress = Progress(console=console)
+    counts = {"judge": {"tried": 5, "refused": 1}}
+    progress.start(asked=8, accepted=2, attempts=4, counts=counts, usage=lambda: USAGE, elapsed=lambda: 75.0)
+    return progress, stream
+
+
+def test_lines_come_now_and_then_where_there_is_no_terminal(monkeypatch):
+    progress, stream = started(terminal=False)
+    progress.tick()
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    progress.decided(REFUSED)
+    progress.tick()
+    progress.stop()
+    line = stream.getvalue()
+    assert line.startswith(
+        "2 of 8 samples, 5 attempts; 1,234 calls, 50,000 tokens read (20,000 of them anew), 900 written"
+    )
+    assert "left" not in line, "nothing was accepted since this process began"
+
+
+def test_a_terminal_shows_the_yield_of_each_step():
+    progress, stream = started(terminal=True)
+    progress.step(StepRecord(step="judge"))
+    progress.step(StepRecord(step="[bold]odd[/bold]"))
+    progress.decided(REFUSED)
+    with progress:
+        progress.note("[red]as it is[/red]")
+    shown = stream.getvalue()
+    for piece in ("2 of 8 samples", "judge", "67%", "[bold]odd[/bold]", "1,234 calls", "[red]as it is[/red]"):
+        assert piece in shown
+
+
+ACCEPTED = Settlement(Verdict("simple", False), SAMPLE, None, ())
+
+
+def test_the_time_left_follows_the_latest_samples_and_the_wait_for_the_next(monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now)
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    progress, stream = started(terminal=False)
+
+    def line():
+        stream.seek(0)
+        stream.truncate()
+        progress.tick()
+        return stream.getvalue().strip()
+
+    for _ in range(2):
+        now += 10
+        progress.decided(ACCEPTED)
+    assert line().endswith("1 min 15 s elapsed"), "two samples tell no pace"
+    now += 10
+    progress.decided(ACCEPTED)
+    assert line().endswith("elapsed, about 30 s left"), "3 of 8 are missing, each took 10 s"
+    now += 60
+    assert line().endswith("elapsed, about 2 min left"), "the next one is late"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3, "10 s"), (44, "40 s"), (56, "1 min"), (100, "2 min"), (3700, "1 h 02 min")]
+)
+def test_an_estimate_is_told_as_roughly_as_it_is_known(seconds, text):
+    assert roughly(seconds) == text
+
+
+def test_what_takes_no_time_is_not_said(monkeypatch):
+    stream = io.StringIO()
+    progress = Progress(console=Console(file=stream))
+    with progress.waiting("Checking"):
+        pass
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(progress_module, "PATIENCE_SECONDS", 0.01)
+    with progress.waiting("Checking"):
+        deadline = time.monotonic() + 10
+        while not stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert stream.getvalue() == "Checking.\n"
+
+
+def test_quiet_says_nothing(monkeypatch):
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    progress, stream = started(terminal=True, quiet=True)
+    progress.note("x")
+    progress.tick()
+    progress.stop()
+    assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")])
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_phase_before_the_run_is_said_at_once_and_counted(monkeypatch, terminal):
+    monkeypatch.setattr(progress_module, "LINE_EVERY_SECONDS", 0)
+    stream = io.StringIO()
+    progress = Progress(console=Console(file=stream, force_terminal=terminal, width=100))
+    with progress.phase("Reading chunks", 1200) as advance:
+        advance(600)
+        advance(600)
+    assert "Reading chunks" in stream.getvalue()
+    if not terminal:
+        assert stream.getvalue() == "Reading chunks: 1,200.\nReading chunks: 600 of 1,200\n"

@@ -21,7 +21,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 
-from groundset.sets.content import RunContent, write_run
+from groundset.run import Run, save_run
 from groundset.sets.exports import EXPORTS
 from groundset.store.lineage import Lineage
 from programs.types import Chunk, Document, Retrieval, Sample, StepRecord
@@ -33,7 +33,7 @@ _KINDS = ("time", "person", "place", "amount", "definition", "reason", "thing")
 _GROUNDSET = (sys.executable, "-c", "from groundset.commands import main; main()")
 
 
-def made_up(samples: int, chunks: int, seed: int = 0) -> RunContent:
+def made_up(samples: int, chunks: int, seed: int = 0) -> Run:
     """Return the content of a run in which every tenth chunk or so is asked about."""
     draw = np.random.default_rng(seed)
     words = np.array(["".join(draw.choice(list("abcdefghilmnoprstuv"), size)) for size in draw.integers(2, 11, 4000)])
@@ -50,9 +50,9 @@ def made_up(samples: int, chunks: int, seed: int = 0) -> RunContent:
     questions = vectors[asked] + noise
     questions /= np.linalg.norm(questions, axis=1, keepdims=True)
     model = {"name": "made up", "sha256": "0" * 64}
-    return RunContent(
+    return Run.of(
         samples=[_sample(number, cut[place], draw) for number, place in enumerate(asked)],
-        vectors=questions,
+        question_vectors=questions,
         chunks=cut,
         chunk_vectors=vectors,
         documents=documents,
@@ -162,7 +162,7 @@ def main() -> None:
     try:
         if not run.exists():
             content = made_up(given.samples, given.chunks)
-            write_run(run, content, Lineage(command="benchmarks/large_set.py", options={}, parents=()))
+            save_run(run, content, Lineage(command="benchmarks/large_set.py", options={}, parents=()))
             del content
         print("| command | seconds | peak memory, GiB |\n|---|---|---|")
         for name, seconds, memory in rows(run, folder):

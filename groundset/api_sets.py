@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from groundset.models.catalogue import DEFAULT_EMBEDDER
 from groundset.opened import Run, open_run
-from groundset.options import for_python, paths_of
+from groundset.options import DEFAULT_EMBEDDER, for_python, paths_of
 
 
 @for_python

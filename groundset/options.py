@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from groundset import privacy
 from programs.errors import GroundsetError, InputError
 
+DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _PREFIX = re.compile(r"^(?:Value|Assertion) error, ")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 
-from groundset.sets.exports.base import EvaluationSet
+from groundset.run import Run
 from programs.types import Chunk, Document, Retrieval, Sample
 
 MADE = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -52,7 +52,7 @@ def sample(name: str, *contexts: Chunk, **changes: object) -> Sample:
     return Sample(**fields)
 
 
-def evaluation_set(documents: int = 12, chunks: int = 10) -> EvaluationSet:
+def evaluation_set(documents: int = 12, chunks: int = 10) -> Run:
     """Return a set whose chunks of a document are alike, with a question about the second of each."""
     sources = [document(f"d{number:02d}", chunks) for number in range(documents)]
     found = [chunk for each in sources for chunk in cut(each)]
@@ -66,4 +66,14 @@ def evaluation_set(documents: int = 12, chunks: int = 10) -> EvaluationSet:
     places = {chunk.chunk_id: place for place, chunk in enumerate(found)}
     rows = vectors.astype(np.float32)
     near = {each.id: rows[places[each.contexts[0].chunk_id]] for each in asked}
-    return EvaluationSet(asked, found, sources, MADE, lambda: rows, lambda: near)
+    return Run.of(
+        samples=asked,
+        chunks=found,
+        documents=sources,
+        chunk_vectors=rows,
+        question_vectors=np.stack([near[sample.id] for sample in asked]),
+        started=MADE,
+        identity=None,
+        settings={},
+        reviews=[],
+    )

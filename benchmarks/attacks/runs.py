@@ -115,10 +115,10 @@ def embedder_with_a_pickle(target: Target, folder: Path) -> str:
 
 def _run(folder: Path, *changes: str) -> Path:
     """Make a small run, and change its database."""
-    from groundset.sets.content import write_run
+    from groundset.run import save_run
 
     made = import_module("small_content").content()
-    write_run(folder / "run", made, made.made_by("import"))
+    save_run(folder / "run", made, made.lineage("import"))
     with closing(sqlite3.connect(folder / "run" / "run.sqlite", isolation_level=None)) as connection:
         for change in changes:
             connection.execute(change)

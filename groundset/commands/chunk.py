@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from groundset.commands.outputs import check_out, name_of, new_file, tell
-from groundset.models.catalogue import DEFAULT_EMBEDDER
+from groundset.options import DEFAULT_EMBEDDER
 from groundset.printing import say
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from groundset.commands.compile_progress import progress
 from groundset.commands.outputs import new_folder
 from groundset.commands.tables import print_table
 from groundset.commands.tracking import TrackingOption
-from groundset.models.catalogue import DEFAULT_EMBEDDER
+from groundset.options import DEFAULT_EMBEDDER
 from groundset.printing import say
 from programs.errors import InputError
 

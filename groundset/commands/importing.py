@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from groundset.commands.outputs import new_run
-from groundset.models.catalogue import DEFAULT_EMBEDDER
+from groundset.options import DEFAULT_EMBEDDER
 from groundset.printing import say
 from groundset.sets.imports import IMPORTS
 

@@ -9,7 +9,7 @@ import typer
 from groundset.commands.outputs import check_out, name_of, new_file, tell
 from groundset.commands.tracking import TrackingOption
 from groundset.engine.judging import FIELDS, Kind, Row, check_row, judged_rows, judging_lm
-from groundset.models.catalogue import DEFAULT_EMBEDDER
+from groundset.options import DEFAULT_EMBEDDER
 from groundset.rows import jsonl_rows
 from programs.errors import InputError
 

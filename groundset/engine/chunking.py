@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.models.catalogue import DEFAULT_EMBEDDER
-from groundset.options import for_python, paths_of, wrong_options
+from groundset.options import DEFAULT_EMBEDDER, for_python, paths_of, wrong_options
 from programs.types import Chunk, Document
 
 if TYPE_CHECKING:

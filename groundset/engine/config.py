@@ -20,9 +20,9 @@ from pydantic import (
 from groundset.corpus import ChunkerName, CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
 from groundset.engine.states import CHAMPION, NONE, SHIPPED
-from groundset.models.catalogue import CATALOGUE, DEFAULT_LM
+from groundset.models.catalogue import CATALOGUE
 from groundset.models.hub_names import PREFIX
-from groundset.options import option_name, reason_of, recipe_options, wrong_options
+from groundset.options import DEFAULT_LM, option_name, reason_of, recipe_options, wrong_options
 from groundset.retrieval.stores import STORES
 from groundset.store.tables import WINDOW
 from programs.errors import InputError

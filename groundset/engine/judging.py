@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from groundset.models.catalogue import DEFAULT_EMBEDDER
-from groundset.options import for_python
+from groundset.options import DEFAULT_EMBEDDER, for_python
 from programs.errors import InputError
 from programs.foreign import MAX_TEXT
 from programs.text import plain_passage

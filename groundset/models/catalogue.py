@@ -8,8 +8,6 @@ from typing import Literal
 
 from programs.errors import UnknownModelError
 
-DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
-
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:

@@ -1,23 +1,21 @@
 """Round trips measured anew, where samples stand beside other chunks than those that they were made among."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from groundset.retrieval.index import SEARCH_DEPTH, ChunkIndex, round_trip
 from groundset.retrieval.stores import open_store
-from groundset.sets.content import RunContent
+from groundset.run import Run
 from programs.types import Hit, Sample
 
 _QUESTIONS_AT_ONCE = 256
 
 
-def with_ranks(content: RunContent) -> RunContent:
+def with_ranks(content: Run) -> Run:
     """Return the content with the round trip of every sample over all of its chunks.
 
     ``retrieval_gt`` stays: which chunks answer a question as well is not looked for again.
     """
-    vectors = dict(zip((sample.question for sample in content.samples), content.vectors, strict=True))
+    vectors = dict(zip((sample.question for sample in content.samples), content.question_vectors, strict=True))
     ids = [chunk.chunk_id for chunk in content.chunks]
     samples: list[Sample] = []
     with open_store("faiss", ids, content.chunk_vectors) as store:
@@ -26,7 +24,7 @@ def with_ranks(content: RunContent) -> RunContent:
             batch = content.samples[start : start + _QUESTIONS_AT_ONCE]
             found = index.search_many([sample.question for sample in batch], min(SEARCH_DEPTH, len(ids)))
             samples += [_placed(sample, hits) for sample, hits in zip(batch, found, strict=True)]
-    return replace(content, samples=samples)
+    return content.replace(samples=samples)
 
 
 def _placed(sample: Sample, hits: list[Hit]) -> Sample:

@@ -149,8 +149,10 @@ class RunStore:
         return store
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
+    def read(cls, folder: Path, *, check: bool = True) -> Self:
         """Open a run to read it, whether or not a process is working on it.
+
+        Without ``check``, the integrity of a database that was checked just before is not checked again.
 
         Raises:
             InputError: the folder holds no run, or cannot be looked into.
@@ -162,7 +164,8 @@ class RunStore:
         if not found:
             raise InputError(f"{folder} is not the folder of a run")
         check_files(folder)
-        return cls(folder, Database(database_path(folder), read_only=True), None)._checked()
+        store = cls(folder, Database(database_path(folder), read_only=True), None)
+        return store._checked() if check else store
 
     def close(self) -> None:
         """Close the file and let other processes have the folder."""

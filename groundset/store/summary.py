@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Any
 
-from groundset.models.catalogue import DEFAULT_LM
+from groundset.options import DEFAULT_LM
 from groundset.progress import counted, duration, of_asked
 from groundset.store.calls import CallTotals
 from groundset.store.lineage import Lineage

@@ -33,7 +33,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # tests that run in th
 sys.path[:0] = {[str(Path(scripted_run.__file__).parent)]!r}
 from scripted_run import ScriptedEngine, scripted_generation
 import groundset
-from groundset.engine import generation, run as engine
+from groundset.engine import generation, engine
 engine.HASTY_GRACE_SECONDS = 60.0  # nothing but a second signal ends a call sooner
 docs, out, log, seconds = sys.argv[1:]
 generation.run_generation = scripted_generation(ScriptedEngine(Path(log), float(seconds)))

@@ -131,7 +131,7 @@ main(sys.argv[1:])
 def printed_by(code: str, *arguments: object, terminal: bool) -> str:
     """Return everything that a process prints, on a terminal or into a pipe."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    places = [ROOT, ROOT / "tests" / "groundset" / "runs"]
+    places = [ROOT, ROOT / "tests" / "groundset" / "engine"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "TERM": "xterm", "COLUMNS": "4000"}
     if not terminal:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)

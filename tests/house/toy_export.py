@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.run import Run
+from groundset.sets.exports.base import Export
 
 
-def write_lines(content: EvaluationSet, folder: Path) -> None:
+def write_lines(content: Run, folder: Path) -> None:
     """Write questions.txt."""
     (folder / "questions.txt").write_text("".join(f"{sample.question}\n" for sample in content.samples))
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from groundset.run import Run
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.base import EvaluationSet
-from groundset.sets.exports.writing import export_run, read_set
+from groundset.sets.exports.writing import export_run, exported_run
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
 from groundset.store.tables import Verdict
@@ -111,9 +111,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def content(run: Path) -> EvaluationSet:
+def content(run: Path) -> Run:
     """Return what of the run goes out."""
-    return read_set(run)
+    return exported_run(run)
 
 
 Load = Callable[..., Any]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from groundset.run import Run
 from groundset.sets.exports.argilla import reader_id
-from groundset.sets.exports.base import EvaluationSet
 from programs.types import Sample
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(200)]
@@ -20,7 +20,7 @@ def relevant(sample: Sample) -> list[str]:
     return [name for group in sample.retrieval_gt for name in group]
 
 
-def test_ragas(load, content: EvaluationSet):
+def test_ragas(load, content: Run):
     read = load("ragas", "ragas", peer="ragas")
     rows = [
         {
@@ -36,7 +36,7 @@ def test_ragas(load, content: EvaluationSet):
     assert [row["synthesizer_name"].removesuffix("_specific_query_synthesizer") for row in read["testset"]] == hops
 
 
-def test_ragas_0_1(load, content: EvaluationSet):
+def test_ragas_0_1(load, content: Run):
     read = load("ragas", "ragas_old", peer="ragas-0.1")
     assert [
         (row["question"], row["contexts"], row["ground_truth"], row["evolution_type"], row["episode_done"])
@@ -46,7 +46,7 @@ def test_ragas_0_1(load, content: EvaluationSet):
     assert read["dataset"] == read["testset"]
 
 
-def test_deepeval(load, content: EvaluationSet):
+def test_deepeval(load, content: Run):
     goldens = load("deepeval", "deepeval", peer="deepeval")
     assert [
         (golden["name"], golden["input"], golden["expected_output"], golden["context"], golden["source_file"])
@@ -59,7 +59,7 @@ def test_deepeval(load, content: EvaluationSet):
     assert groups == [[list(group) for group in sample.retrieval_gt] for sample in content.samples]
 
 
-def test_llamaindex(load, content: EvaluationSet):
+def test_llamaindex(load, content: Run):
     read = load("llamaindex", "llamaindex", peer="llamaindex")
     assert [
         (example["query"], example["reference_answer"], example["reference_contexts"]) for example in read["examples"]
@@ -74,7 +74,7 @@ def test_llamaindex(load, content: EvaluationSet):
     }
 
 
-def test_argilla(load, content: EvaluationSet):
+def test_argilla(load, content: Run):
     read = load("argilla", "argilla", peer="argilla")
     assert (read["name"], read["questions"][0]) == ("groundset-01234567", "verdict")
     records: dict[str, Any] = {record["id"]: record for record in read["records"]}
@@ -99,7 +99,7 @@ def test_argilla(load, content: EvaluationSet):
     assert {name for name, record in records.items() if record["status"] == "completed"} == {"q-3", "q-4"}
 
 
-def test_beir(load, content: EvaluationSet):
+def test_beir(load, content: Run):
     read = load("beir", "beir", peer="beir")
     assert read["corpus"] == {chunk.chunk_id: {"text": chunk.text, "title": chunk.title} for chunk in content.chunks}
     assert list(read["splits"]) == ["test"]
@@ -109,7 +109,7 @@ def test_beir(load, content: EvaluationSet):
     }
 
 
-def test_trec(load, content: EvaluationSet):
+def test_trec(load, content: Run):
     read = load("trec", "trec", peer="trec", utf8=True)  # ir_datasets reads topics in the machine's encoding
     unquoted = {urllib.parse.unquote(name): text for name, text in read["docs"].items()}
     assert unquoted == {chunk.chunk_id: chunk.text for chunk in content.chunks}
@@ -121,7 +121,7 @@ def test_trec(load, content: EvaluationSet):
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_tables(load, content: EvaluationSet, format: str):
+def test_tables(load, content: Run, format: str):
     read = load(format, "tables")
     assert [(row["id"], row["question"].removeprefix("'")) for row in read["questions"]] == [
         (sample.id, sample.question) for sample in content.samples
@@ -130,7 +130,7 @@ def test_tables(load, content: EvaluationSet, format: str):
     assert [row["text"] for row in read["corpus"]] == [chunk.text for chunk in content.chunks]
 
 
-def test_datasets(load, content: EvaluationSet):
+def test_datasets(load, content: Run):
     read = load("hf", "hf")
     assert [(row["question"], row["contexts"], row["rank"]) for row in read["qa"]["test"]] == [
         (sample.question, texts(sample), sample.retrieval.rank) for sample in content.samples
@@ -138,7 +138,7 @@ def test_datasets(load, content: EvaluationSet):
     assert [row["text"] for row in read["corpus"]["corpus"]] == [chunk.text for chunk in content.chunks]
 
 
-def test_sentence_transformers(load, content: EvaluationSet):
+def test_sentence_transformers(load, content: Run):
     read = load("triplets", "triplets")
     assert read["columns"][:3] == ["anchor", "positive", "negative_1"]
     pairs = {(row["anchor"], row["positive"]) for rows in read["splits"].values() for row in rows}

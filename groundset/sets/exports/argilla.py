@@ -18,10 +18,11 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from groundset.review.reasons import OF_QUESTIONS
+from groundset.run import Run
 from groundset.sets.exports.ascii_json import write_json
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import question_row
-from groundset.store.reviews import Review
+from groundset.store.reviews import Review, standing
 from programs.types import Chunk, Sample
 
 SETTINGS_FOLDER = ".argilla"
@@ -39,10 +40,10 @@ Sign a question if somebody who has not seen the passages would understand it, i
 answer is right and complete. Mend what only needs another wording; refuse what cannot be mended, and say why."""
 
 
-def write_argilla(content: EvaluationSet, folder: Path) -> None:
+def write_argilla(content: Run, folder: Path) -> None:
     """Write the dataset."""
     by_sample: dict[str, list[Review]] = {}
-    for review in content.reviews:
+    for review in standing(content.reviews):
         if review.kind == "sample":
             by_sample.setdefault(review.item, []).append(review)
     reviewed = [sample for sample in content.samples if sample.id in by_sample]
@@ -51,7 +52,7 @@ def write_argilla(content: EvaluationSet, folder: Path) -> None:
     reasons = [review.reason for review in heard if review.reason]
 
     (folder / SETTINGS_FOLDER).mkdir()
-    write_json(folder / SETTINGS_FOLDER / "dataset.json", {"name": _name(content.record)})
+    write_json(folder / SETTINGS_FOLDER / "dataset.json", {"name": _name(content.identity)})
     write_json(folder / SETTINGS_FOLDER / "settings.json", dataset_settings(reasons))
     write_json(folder / READERS_FILE, [{"id": reader_id(name), "username": name} for name in readers])
     write_json(folder / RESPONSES_FILE, [record(sample, by_sample[sample.id]) for sample in reviewed])
@@ -141,9 +142,9 @@ def _choice(name: str, options: Mapping[str, str], **more: Any) -> dict[str, Any
     return {"name": name, "settings": {"type": "label_selection", "options": rows}, **more}
 
 
-def _name(run: Mapping[str, Any]) -> str:
+def _name(identity: str | None) -> str:
     """Return a name for the dataset; two runs must not meet in one dataset of a server."""
-    return f"groundset-{str(run['identity'])[:8]}" if run.get("identity") else "groundset"
+    return f"groundset-{identity[:8]}" if identity else "groundset"
 
 
 EXPORT = Export(

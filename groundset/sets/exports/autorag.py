@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.run import Run
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.brought import brought_along, neighbour_of, span_of, time_of
 from programs.types import Chunk, Sample
 
@@ -18,11 +19,12 @@ QA_FILE = "qa.parquet"
 CORPUS_FILE = "corpus.parquet"
 
 
-def write_autorag(content: EvaluationSet, folder: Path) -> None:
+def write_autorag(content: Run, folder: Path) -> None:
     """Write both tables."""
     import pyarrow.parquet as pq
 
-    modified = {document.doc_id: _utc(document.last_modified or content.made_at) for document in content.documents}
+    started = content.started or datetime.now(UTC)  # where a document does not know when it was last modified
+    modified = {document.doc_id: _utc(document.last_modified or started) for document in content.documents}
     tables = {CORPUS_FILE: corpus_table(content.chunks, modified), QA_FILE: qa_table(content.samples)}
     for name, table in tables.items():
         with (folder / name).open("wb") as file:  # Arrow itself opens no path that is not UTF-8

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from groundset.files import write_rows
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.run import Run
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import kind_of, relevant_ids
 from groundset.sets.exports.splits import as_file_name
 from programs.types import Chunk, Sample
@@ -22,7 +23,7 @@ QRELS_FOLDER = "qrels"
 DEFAULT_SPLIT = "test"
 
 
-def write_beir(content: EvaluationSet, folder: Path) -> None:
+def write_beir(content: Run, folder: Path) -> None:
     """Write chunks, questions, and the judgements of each split; a question without one is of the split ``test``."""
     write_rows(folder / CORPUS_FILE, map(_corpus_row, content.chunks))
     by_split: dict[str, list[Sample]] = {}

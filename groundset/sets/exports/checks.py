@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from groundset.sets.exports.base import EvaluationSet
+from groundset.run import Run
 from programs.errors import InputError
 
 
-def check_set(content: EvaluationSet) -> None:
+def check_set(content: Run) -> None:
     """Refuse what no reader could use: nothing to ask, ids that are empty or occur twice, references that lead nowhere.
 
     Raises:

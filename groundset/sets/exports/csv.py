@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.run import Run
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import chunk_row, question_row
 
 QUESTIONS_FILE = "questions.csv"
@@ -23,7 +24,7 @@ _FORMULA = tuple("=+-@＝＋－＠")
 _MARKED = ("'", "\t", "\r", "\n", "\0")
 
 
-def write_csv(content: EvaluationSet, folder: Path) -> None:
+def write_csv(content: Run, folder: Path) -> None:
     """Write both tables."""
     _write(folder / CORPUS_FILE, (chunk_row(chunk) for chunk in content.chunks))
     _write(folder / QUESTIONS_FILE, (question_row(sample) for sample in content.samples))

@@ -8,8 +8,9 @@ The schema is what ``EvaluationDataset.add_goldens_from_json_file`` takes, read 
 from pathlib import Path
 from typing import Any
 
+from groundset.run import Run
 from groundset.sets.exports.ascii_json import write_json
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import question_row
 from programs.types import Sample
 
@@ -19,7 +20,7 @@ _FURTHER = (
 )  # fmt: skip
 
 
-def write_deepeval(content: EvaluationSet, folder: Path) -> None:
+def write_deepeval(content: Run, folder: Path) -> None:
     """Write the goldens."""
     write_json(folder / GOLDENS_FILE, [golden(sample) for sample in content.samples])
 

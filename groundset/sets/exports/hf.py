@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.run import Run
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import chunk_row, question_row
 from programs.errors import InputError
 from programs.types import Chunk, Sample
@@ -20,7 +21,7 @@ NO_SPLIT = "test"
 _SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # what `datasets` takes for one; "all" means every split to it
 
 
-def write_hf(content: EvaluationSet, folder: Path) -> None:
+def write_hf(content: Run, folder: Path) -> None:
     """Write a `datasets.DatasetDict` for the questions, by split, and one for the corpus, which is one split.
 
     Raises:

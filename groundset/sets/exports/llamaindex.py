@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from groundset.run import Run
 from groundset.sets.exports.ascii_json import write_json
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import relevant_ids
 from groundset.store.lineage import UNKNOWN_MODEL
-from groundset.store.reviews import readings
 from programs.types import Sample
 
 RAG_FILE = "rag_dataset.json"
@@ -22,16 +22,16 @@ RETRIEVAL_FILE = "retrieval_dataset.json"
 _READER = {"model_name": "", "type": "human"}
 
 
-def write_llamaindex(content: EvaluationSet, folder: Path) -> None:
+def write_llamaindex(content: Run, folder: Path) -> None:
     """Write both datasets."""
     write_json(folder / RETRIEVAL_FILE, retrieval_dataset(content))
     write_json(folder / RAG_FILE, rag_dataset(content))
 
 
-def rag_dataset(content: EvaluationSet) -> dict[str, Any]:
+def rag_dataset(content: Run) -> dict[str, Any]:
     """Return the questions with answers and contexts, and who wrote them: a model, or a reader who mended them."""
-    writer = _writer(content.record)
-    read = readings(content.reviews)
+    writer = _writer(content.settings)
+    read = content.consensus
 
     def example(sample: Sample) -> dict[str, Any]:
         reading = read.get(sample.id)
@@ -46,7 +46,7 @@ def rag_dataset(content: EvaluationSet) -> dict[str, Any]:
     return {"examples": [example(sample) for sample in content.samples]}
 
 
-def retrieval_dataset(content: EvaluationSet) -> dict[str, Any]:
+def retrieval_dataset(content: Run) -> dict[str, Any]:
     """Return questions and chunks by id, and for each question the chunks that are relevant."""
     return {
         "queries": {sample.id: sample.question for sample in content.samples},

@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.run import Run
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import chunk_row, question_row
 from programs.types import Chunk, Sample
 
@@ -20,7 +21,7 @@ CORPUS_FILE = "corpus.parquet"
 _ROWS_AT_ONCE = 5_000  # a row group each; a table is never whole in memory
 
 
-def write_parquet(content: EvaluationSet, folder: Path) -> None:
+def write_parquet(content: Run, folder: Path) -> None:
     """Write both tables."""
     questions, corpus = _schemas()
     _write(folder / CORPUS_FILE, corpus, map(_corpus_row, content.chunks))

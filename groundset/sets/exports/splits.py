@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from groundset.sets.exports.base import EvaluationSet
+from groundset.run import Run
 from groundset.sets.exports.rows import relevant_ids
 from programs.errors import InputError
 
@@ -32,7 +32,7 @@ def as_file_name(split: str) -> str:
     return split
 
 
-def split_by_document(content: EvaluationSet) -> Splits:
+def split_by_document(content: Run) -> Splits:
     """Return the splits of a run if every sample has one, else draw them.
 
     Questions that chunks of several documents answer hold these together. Most of the questions go to ``train``, about

@@ -15,7 +15,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from groundset.files import write_rows, write_text
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.run import Run
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import relevant_ids
 
 TOPICS_FILE = "topics.tsv"
@@ -24,7 +25,7 @@ CORPUS_FOLDER = "corpus"
 _UNFIT = re.compile(r"[\s%:#\x00-\x1f\x7f-\x9f]")
 
 
-def write_trec(content: EvaluationSet, folder: Path) -> None:
+def write_trec(content: Run, folder: Path) -> None:
     """Write topics, judgements and corpus."""
     (folder / CORPUS_FOLDER).mkdir()
     write_rows(

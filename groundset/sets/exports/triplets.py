@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.files import write_rows
-from groundset.sets.exports.base import EvaluationSet, Export
+from groundset.run import Run
+from groundset.sets.exports.base import Export
 from groundset.sets.exports.splits import Splits, split_by_document
 from programs.errors import InputError
 
@@ -26,7 +27,7 @@ class _Row(NamedTuple):
     negatives: list[str]
 
 
-def write_triplets(content: EvaluationSet, folder: Path) -> None:
+def write_triplets(content: Run, folder: Path) -> None:
     """Write a file for each split that has questions.
 
     All rows have as many negatives, ``NEGATIVES`` unless more than a tenth of them would then be left out: in a corpus
@@ -40,7 +41,8 @@ def write_triplets(content: EvaluationSet, folder: Path) -> None:
     strange = [name for name in names if name not in SPLITS]
     if strange:
         raise InputError(f"--format triplets: writes the splits {', '.join(SPLITS)}, and the run has {strange[0]!r}")
-    vectors, questions = content.vectors(), content.question_vectors()
+    vectors = content.chunk_vectors
+    questions = {sample.id: row for sample, row in zip(content.samples, content.question_vectors, strict=True)}
     rows = {name: list(_rows(content, splits, name, vectors, questions)) for name in names}
     counts = sorted(len(row.negatives) for found in rows.values() for row in found)
     count = counts[int(len(counts) * _SHARE_OF_ROWS)]
@@ -50,9 +52,7 @@ def write_triplets(content: EvaluationSet, folder: Path) -> None:
             write_rows(folder / f"{name}.jsonl", complete)
 
 
-def _rows(
-    content: EvaluationSet, splits: Splits, split: str, vectors: Any, questions: Mapping[str, Any]
-) -> Iterator[_Row]:
+def _rows(content: Run, splits: Splits, split: str, vectors: Any, questions: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the rows of a split, with negatives from its own documents."""
     from groundset.sets.exports.negatives import Anchor, mine
 

@@ -1,14 +1,17 @@
 """A run in the formats of other tools."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from groundset.folders import check_own, whole_folders
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.base import EvaluationSet, Export, Exported
+from groundset.sets.exports.base import Export, Exported
 from groundset.sets.exports.checks import check_set
 from programs.errors import InputError
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 
 def export_run(run: Path, formats: str, out: Path, *, signed: bool = False) -> Exported:
@@ -29,7 +32,7 @@ def export_run(run: Path, formats: str, out: Path, *, signed: bool = False) -> E
         InputError: there is no such format or run, or the folder cannot be written.
     """
     chosen = formats_named(formats)
-    content = read_set(run, signed=signed)
+    content = exported_run(run, signed=signed)
     return write_set(content, chosen, out)
 
 
@@ -46,35 +49,23 @@ def formats_named(formats: str) -> list[Export]:
     return [EXPORTS[name] for name in names]
 
 
-def read_set(run: Path, *, signed: bool = False) -> EvaluationSet:
-    """Return what of a run goes out.
+def exported_run(folder: Path, *, signed: bool = False) -> "Run":
+    """Return the run whose samples go out: corrected by reviewers, without what they refused.
 
     Raises:
-        InputError: the folder holds no run, or readers left no sample of it.
+        InputError: the folder holds no run, or reviewers left no sample of it.
     """
-    from groundset.store.record import run_record
-    from groundset.store.reviews import read_samples
-    from groundset.store.run_store import RunStore
+    from groundset.run import Run
 
-    with RunStore.read(run) as store:
-        begun, _ = store.spent()
-        samples = read_samples(store, signed=signed)
-        if not samples and store.results.count():
-            why = f"no sample of {run} is signed" if signed else f"readers refused every sample of {run}"
-            raise InputError(f"{why}; read them with `groundset review {run}`")
-        return EvaluationSet(
-            samples=samples,
-            chunks=store.chunks(),
-            documents=store.documents(),
-            made_at=datetime.fromisoformat(begun) if begun else datetime.now(UTC),
-            vectors=lambda: _vectors(run),
-            question_vectors=lambda: _question_vectors(run),
-            record=run_record(store, "complete") if store.meta("models") else {},
-            reviews=store.reviews.standing(),
-        )
+    run = Run(folder)
+    reviewed = run.reviewed(signed=signed)
+    if run.samples and not reviewed.samples:
+        why = f"no sample of {folder} is signed" if signed else f"readers refused every sample of {folder}"
+        raise InputError(f"{why}; read them with `groundset review {folder}`")
+    return reviewed
 
 
-def write_set(content: EvaluationSet, formats: Sequence[Export], out: Path) -> Exported:
+def write_set(content: "Run", formats: Sequence[Export], out: Path) -> Exported:
     """Write an evaluation set in one format or several; see :func:`export_run`.
 
     Raises:
@@ -92,19 +83,3 @@ def write_set(content: EvaluationSet, formats: Sequence[Export], out: Path) -> E
             check_own(folder, each.files)  # once more: now that nobody else writes there
             each.write(content, aside)
     return Exported(len(content.samples), len(content.chunks) if any(each.corpus for each in formats) else 0)
-
-
-def _vectors(run: Path) -> object:
-    from groundset.store.run_store import RunStore
-
-    with RunStore.read(run) as store:
-        return store.vectors()
-
-
-def _question_vectors(run: Path) -> dict[str, object]:
-    from groundset.store.run_store import RunStore
-
-    with RunStore.read(run) as store:
-        names = (sample.id for sample in store.results.samples())
-        # A process that works on the run may have added some since.
-        return dict(zip(names, store.results.vectors(), strict=False))

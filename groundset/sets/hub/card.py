@@ -15,7 +15,7 @@ from jinja2 import Environment, Template
 
 from groundset import __version__
 from groundset.printing import printable
-from groundset.sets.exports.base import EvaluationSet
+from groundset.run import Run
 from groundset.sets.exports.hf import CORPUS, QA, by_split
 from groundset.sets.exports.rows import kind_of
 from groundset.sets.hub.readers import Readers
@@ -56,7 +56,7 @@ class Publication:
         licence: an identifier that the Hub knows.
     """
 
-    content: EvaluationSet
+    content: Run
     signed: bool
     record: Mapping[str, Any]
     readers: Readers | None

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from groundset.models.hub_names import PREFIX
-from groundset.sets.exports.base import EvaluationSet
+from groundset.run import Run
 from programs.types import Chunk
 
 # What of run.json goes out; whatever comes to it later stays here until it is named.
@@ -44,13 +43,13 @@ def _descent(lineage: Mapping[str, Any]) -> dict[str, Any]:
     return {"command": lineage["command"], "parents": parents}
 
 
-def without_machine(content: EvaluationSet) -> EvaluationSet:
+def without_machine(content: Run) -> Run:
     """Return a set whose passages name files as they would on any machine; most do, but not all chunks are our own."""
     samples = [
         sample.model_copy(update={"contexts": tuple(_portable(chunk) for chunk in sample.contexts)})
         for sample in content.samples
     ]
-    return replace(content, samples=samples, chunks=[_portable(chunk) for chunk in content.chunks])
+    return content.replace(samples=samples, chunks=[_portable(chunk) for chunk in content.chunks])
 
 
 def _portable(chunk: Chunk) -> Chunk:

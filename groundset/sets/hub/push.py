@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from groundset.sets.exports.checks import check_set
-from groundset.sets.exports.writing import read_set
+from groundset.sets.exports.writing import exported_run
 from groundset.sets.hub.card import MAIN, Publication
 from groundset.sets.hub.folder import write_card, write_dry, write_tables
 from groundset.sets.hub.licences import licence_named
@@ -89,7 +89,7 @@ def push_run(
 def _read(run: Path, repo: str, branch: str, licence: str, signed: bool) -> Publication:
     from groundset.store.run_store import RunStore
 
-    content = without_machine(read_set(run, signed=signed))
+    content = without_machine(exported_run(run, signed=signed))
     check_set(content)
     with RunStore.read(run) as store:
         readers = count_readers(store)

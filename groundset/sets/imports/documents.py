@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from groundset.corpus.documents import document_id
 from groundset.corpus.parsing.text import name_title
-from groundset.sets.content import unused
 from groundset.sets.exports.autorag import neighbour_ids
+from groundset.sets.ids import unused
 from groundset.sets.imports.base import ForeignChunk
 from programs.types import Chunk, Document
 

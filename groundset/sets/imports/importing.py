@@ -14,7 +14,7 @@ from groundset.engine.states import Compiled, Users, load_compiled
 from groundset.files import encodable
 from groundset.models.cache import file_sha256
 from groundset.progress import Progress
-from groundset.sets.content import RunContent, write_run
+from groundset.run import Run, save_run
 from groundset.sets.imports import IMPORTS
 from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
 from groundset.sets.imports.documents import LaidOut, lay_out
@@ -75,7 +75,7 @@ def import_set(
         progress.note(note)
     progress.note(f"Loading the embedding model {embedder}.")
     content = _content(found, laid_out, _load(embedder, load_embedder), embedder, progress)
-    return write_run(out, with_ranks(content), Lineage(command="import", options=options, parents=parents))
+    return save_run(out, with_ranks(content), Lineage(command="import", options=options, parents=parents))
 
 
 def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tuple[ForeignSet, LaidOut]:
@@ -150,7 +150,7 @@ def _load(embedder: str, load: Open | None) -> Any:
     return (load or load_embedder)(embedder)
 
 
-def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, progress: Progress) -> RunContent:
+def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, progress: Progress) -> Run:
     chunks = {chunk.chunk_id: chunk for chunk in laid_out.chunks}
     with progress.phase("Embedding chunks", len(chunks)) as advance:
         chunk_vectors = model.encode_corpus([chunk.text for chunk in laid_out.chunks], on_done=advance)
@@ -164,9 +164,9 @@ def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, pr
         samples[place] = sample
     # Nothing was kept or refused by its rank.
     known = {"chunks": str(found.corpus.absolute()), "embedder": embedder, "parser": _NO_PARSER["name"], "max_rank": 0}
-    return RunContent(
+    return Run.of(
         samples=samples,
-        vectors=vectors,
+        question_vectors=vectors,
         chunks=laid_out.chunks,
         chunk_vectors=chunk_vectors,
         documents=laid_out.documents,

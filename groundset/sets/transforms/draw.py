@@ -6,7 +6,7 @@ from pathlib import Path
 
 from groundset.corpus.draw import by_chance
 from groundset.progress import counted
-from groundset.sets.content import read_content, write_run
+from groundset.run import Run, save_run
 from groundset.store.folder import check_free
 from programs.errors import InputError
 from programs.recipes.mix import quotas
@@ -42,7 +42,7 @@ def sample_run(run: Path, size: int, out: Path, *, by: str | None = None, seed: 
     check_free(out)
     if by is not None and by not in STRATA:
         raise InputError(f"--by {by}: choose one of {', '.join(STRATA)}")
-    content = read_content(run)
+    content = Run.loaded(run)
     if not 1 <= size <= len(content.samples):
         raise InputError(f"--size {size}: choose from 1 to {len(content.samples)}, which is all that {run} holds")
     drawn = content.only(draw(content.samples, size, by, seed))
@@ -51,7 +51,7 @@ def sample_run(run: Path, size: int, out: Path, *, by: str | None = None, seed: 
     if by not in (None, "document"):
         shares, strata = (Counter(map(STRATA[by], each.samples)) for each in (drawn, content))
         told += f"; by {by}: {', '.join(f'{name} {shares[name]} of {strata[name]}' for name in strata)}"
-    return [f"{told}.", *write_run(out, drawn, content.made_by("sample", size=size, by=by, seed=seed))]
+    return [f"{told}.", *save_run(out, drawn, content.lineage("sample", size=size, by=by, seed=seed))]
 
 
 def draw(samples: Sequence[Sample], size: int, by: str | None = None, seed: int = 0) -> list[int]:

@@ -1,10 +1,9 @@
 """A set without the samples that a condition holds for."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from groundset.progress import counted
-from groundset.sets.content import RunContent, read_content, reject_of, write_run
+from groundset.run import Run, reject_sample, save_run
 from groundset.sets.transforms.where import matching
 from groundset.store.folder import check_free
 from groundset.store.reviews import mended, readings, standing
@@ -27,15 +26,15 @@ def drop_run(run: Path, where: str, out: Path) -> list[str]:
         RunError: the new run cannot be written.
     """
     check_free(out)
-    content = read_content(run)
+    content = Run.loaded(run)
     going = _going(content, where)
     if len(going) == len(content.samples):
         raise InputError(f"--where {where}: it holds for every sample of {run}, and nothing would be left")
     kept = content.only(place for place in range(len(content.samples)) if place not in going)
-    rejects = [reject_of(content.samples[place], STEP, f"dropped: {where}") for place in sorted(going)]
-    kept = replace(kept, rejects=[*content.rejects, *rejects])
+    rejects = [reject_sample(content.samples[place], STEP, f"dropped: {where}") for place in sorted(going)]
+    kept = kept.replace(rejects=[*content.rejects, *rejects])
     told = f"Dropped {len(going)} of {counted(len(content.samples), 'sample')}."
-    return [told, *write_run(out, kept, content.made_by("drop", where=where))]
+    return [told, *save_run(out, kept, content.lineage("drop", where=where))]
 
 
 def list_drops(run: Path, where: str) -> tuple[list[Sample], int]:
@@ -44,11 +43,11 @@ def list_drops(run: Path, where: str) -> tuple[list[Sample], int]:
     Raises:
         InputError: the condition or the folder is wrong.
     """
-    content = read_content(run)
+    content = Run.loaded(run)
     return [content.samples[place] for place in sorted(_going(content, where))], len(content.samples)
 
 
-def _going(content: RunContent, where: str) -> set[int]:
+def _going(content: Run, where: str) -> set[int]:
     """Return the places of the samples that a condition holds for, as readers left them: so they are exported."""
     found = readings(standing(content.reviews))
     samples = [mended(sample, found.get(sample.id)) for sample in content.samples]

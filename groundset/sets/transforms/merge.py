@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from groundset.sets.content import RunContent, read_content, unused, write_run
+from groundset.run import Run, save_run
+from groundset.sets.ids import unused
 from groundset.sets.ranks import with_ranks
 from groundset.sets.transforms.merge_corpus import JoinedCorpus
 from groundset.sets.transforms.merge_questions import without_repeats
@@ -27,7 +28,7 @@ def merge_runs(runs: Sequence[Path], out: Path) -> list[str]:
     check_free(out)
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise InputError("merge takes two runs or more, each once")
-    contents = [read_content(run) for run in runs]
+    contents = [Run.loaded(run) for run in runs]
     for run, content in zip(runs[1:], contents[1:], strict=True):
         one, other = (each.settings["models"]["embedder"] for each in (contents[0], content))
         if (one.get("sha256") or one["name"]) != (other.get("sha256") or other["name"]):
@@ -35,11 +36,11 @@ def merge_runs(runs: Sequence[Path], out: Path) -> list[str]:
                 f"{run} was embedded by {other['name']}, {runs[0]} by {one['name']}, so no search can rank both; make "
                 "both with one --embedder (a set that was imported or exported can be imported again with another)"
             )
-        if content.vectors.shape[1] != contents[0].vectors.shape[1]:
+        if content.question_vectors.shape[1] != contents[0].question_vectors.shape[1]:
             raise DamagedRunError(f"the vectors of {run} and {runs[0]} differ in length: one of the runs is damaged")
     merged = merged_content(contents)
     repeated = sum(len(content.samples) for content in contents) - len(merged.samples)
-    told = write_run(out, merged, merged.made_by("merge"))
+    told = save_run(out, merged, merged.lineage("merge"))
     left_out = "1 question was" if repeated == 1 else f"{repeated} questions were"
     return [*told, *([f"{left_out} left out, as another one asks the same."] if repeated else [])]
 
@@ -52,7 +53,7 @@ class _Joined(NamedTuple):
     reviews: list[Review]
 
 
-def merged_content(contents: Sequence[RunContent]) -> RunContent:
+def merged_content(contents: Sequence[Run]) -> Run:
     """Return what the contents of runs come to that one model embedded.
 
     Each sample says in its metadata which ``run`` it comes from. Reviews go with their samples and rejects.
@@ -68,12 +69,12 @@ def merged_content(contents: Sequence[RunContent]) -> RunContent:
         _add(joined, content, run, corpus.add(content, run))
     # Parts of one set have the reviews of its rejects each.
     reviews = sorted(dict.fromkeys(joined.reviews), key=lambda review: review.read_at)
-    vectors = np.concatenate([content.vectors for content in contents])
+    vectors = np.concatenate([content.question_vectors for content in contents])
     kept, repeats = without_repeats(joined.samples, vectors, readings(standing(reviews)))
     documents, chunks = list(corpus.documents.values()), list(corpus.chunks.values())
-    merged = RunContent(
+    merged = Run.of(
         samples=joined.samples,
-        vectors=vectors,
+        question_vectors=vectors,
         chunks=chunks,
         chunk_vectors=corpus.vectors,
         documents=documents,
@@ -85,7 +86,7 @@ def merged_content(contents: Sequence[RunContent]) -> RunContent:
     return with_ranks(merged.only(kept))
 
 
-def _add(joined: _Joined, content: RunContent, run: str, became: dict[str, Chunk]) -> None:
+def _add(joined: _Joined, content: Run, run: str, became: dict[str, Chunk]) -> None:
     """Add the samples, rejects and reviews of a run, whose chunks have become others."""
     known = {sample.id: (sample.question, sample.answer) for sample in joined.samples}
     ids, taken = {}, set(known)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from groundset.sets.content import RunContent, unused
+from groundset.run import Run
+from groundset.sets.ids import unused
 from groundset.store.tables import Vectors
 from programs.errors import InputError
 from programs.types import Chunk, Document
@@ -35,7 +36,7 @@ class JoinedCorpus:
         """Return the embeddings of all chunks, a row for each."""
         return np.stack(self._rows)
 
-    def add(self, content: RunContent, run: str) -> dict[str, Chunk]:
+    def add(self, content: Run, run: str) -> dict[str, Chunk]:
         """Add the corpus of a run; return what each of its chunks has become, by its id there.
 
         Raises:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from groundset.engine.duplicates import Duplicates, source_of
-from groundset.sets.content import reject_of
+from groundset.run import reject_sample
 from groundset.store.reviews import Consensus
 from groundset.store.tables import Vectors
 from programs.types import Reject, Sample
@@ -39,7 +39,7 @@ def without_repeats(
             continue
         question, similarity = repeated
         reason = f"repeats an accepted question: {question!r} (similarity {similarity:.2f})"
-        rejects.append(reject_of(sample, "duplicate", reason))
+        rejects.append(reject_sample(sample, "duplicate", reason))
     return sorted(kept), rejects
 
 

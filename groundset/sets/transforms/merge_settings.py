@@ -15,7 +15,7 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
     keeps what a critic promises only where it decided on all questions.
 
     Args:
-        settings: those of each run; see :class:`groundset.sets.content.RunContent`.
+        settings: those of each run; see :class:`groundset.run.Run`.
         documents, chunks: how many there are now.
     """
     models = [each["models"] for each in settings]

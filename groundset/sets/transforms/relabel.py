@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from groundset.engine.judging import OpenCritic, open_critic
 from groundset.progress import Progress, counted
-from groundset.sets.content import RunContent, read_content, reject_of, write_run
+from groundset.run import Run, reject_sample, save_run
 from groundset.sets.judged import JUDGE, judge_samples, record_of
 from groundset.store.folder import check_free
 from programs.errors import InputError
@@ -56,7 +55,7 @@ def relabel_run(
         RunError: the new run cannot be written.
     """
     check_free(out)
-    content = read_content(run)
+    content = Run.loaded(run)
     embedder = content.settings["models"]["embedder"]["name"]
     with (
         open_critic(critic, lm, embedder, compiled, tracking) as opened,
@@ -68,9 +67,7 @@ def relabel_run(
     judged = [_judged(sample, decision) for sample, decision in zip(content.samples, decisions, strict=True)]
     refused = [_reject(sample, each) for sample, each in zip(judged, decisions, strict=True) if not each.good]
     lines = [_verdicts(content.samples, decisions, critic), _probabilities(content.samples, judged)]
-    made = replace(
-        content, samples=judged, settings=_settings(content, critic, opened, promises=not (refused and keep))
-    )
+    made = content.replace(samples=judged, settings=_settings(content, critic, opened, promises=not (refused and keep)))
     if refused and not keep:
         if len(refused) == len(judged):
             raise InputError(
@@ -78,9 +75,9 @@ def relabel_run(
                 "--keep keeps them, with its verdict"
             )
         made = made.only(place for place, decision in enumerate(decisions) if decision.good)
-        made = replace(made, rejects=[*content.rejects, *refused])
-    lineage = content.made_by("relabel", critic=critic, lm=opened.lm, compiled=_name(compiled), keep=keep)
-    return [*lines, *write_run(out, made, lineage)]
+        made = made.replace(rejects=[*content.rejects, *refused])
+    lineage = content.lineage("relabel", critic=critic, lm=opened.lm, compiled=_name(compiled), keep=keep)
+    return [*lines, *save_run(out, made, lineage)]
 
 
 def _judged(sample: Sample, decision: "Decision") -> Sample:
@@ -111,10 +108,10 @@ def _place(sample: Sample) -> int | None:
 def _reject(sample: Sample, decision: "Decision") -> Reject:
     # What the critic said, not what the support of the answer limits it to.
     told = {"probability": round(decision.probability, 4)}
-    return reject_of(sample, JUDGE, decision.refusal).model_copy(update=told)
+    return reject_sample(sample, JUDGE, decision.refusal).model_copy(update=told)
 
 
-def _settings(content: RunContent, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
+def _settings(content: Run, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
     """Return the settings of a run with this critic in the place of its own; the other steps stay as they were.
 
     ``promises`` says whether what its threshold promises holds: it does not where refused questions are kept.

@@ -6,7 +6,6 @@ shares that are asked for can only be come close to.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from groundset.corpus.draw import by_chance
 from groundset.engine.duplicates import Vectors, repetitions
 from groundset.options import wrong_options
 from groundset.progress import counted
-from groundset.sets.content import RunContent, read_content, write_run
+from groundset.run import Run, save_run
 from groundset.sets.exports.splits import as_file_name
 from groundset.sets.transforms.draw import STRATA
 from groundset.store.folder import check_free
@@ -46,12 +45,12 @@ def split_run(run: Path, splits: str | Mapping[str, float], out: Path, *, seed: 
     """
     check_free(out)
     shares = _parsed(splits)
-    content = read_content(run)
+    content = Run.loaded(run)
     names = splits_of(content, shares, seed)
     samples = [sample.model_copy(update={"split": name}) for sample, name in zip(content.samples, names, strict=True)]
     told = ",".join(f"{name}={share:g}" for name, share in shares.items())
-    lineage = content.made_by("split", splits=told, seed=seed)
-    return [*_reached(samples, list(shares)), *write_run(out, replace(content, samples=samples), lineage)]
+    lineage = content.lineage("split", splits=told, seed=seed)
+    return [*_reached(samples, list(shares)), *save_run(out, content.replace(samples=samples), lineage)]
 
 
 def _parsed(splits: str | Mapping[str, float]) -> dict[str, float]:
@@ -80,14 +79,14 @@ def _reached(samples: Sequence[Sample], names: Sequence[str]) -> list[str]:
     return lines
 
 
-def splits_of(content: RunContent, shares: Mapping[str, float], seed: int = 0) -> list[str]:
+def splits_of(content: Run, shares: Mapping[str, float], seed: int = 0) -> list[str]:
     """Return the split of each sample.
 
     Raises:
         InputError: fewer groups hang together than there are splits.
     """
     samples = content.samples
-    groups = groups_of(samples, content.vectors, content.chunks)
+    groups = groups_of(samples, content.question_vectors, content.chunks)
     if len(groups) < len(shares):
         raise InputError(
             "--splits: questions that share a document or repeat each other stay together, which leaves "

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from groundset.corpus.own_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig, make_config
 from groundset.engine.identity import hash_sources
 from groundset.progress import Progress
-from groundset.sets.content import RunContent, read_content, reject_of, write_run
+from groundset.run import Run, reject_sample, save_run
 from groundset.sets.ranks import with_ranks
 from groundset.sets.transforms.remap import Moved, Remap, Texts, with_known_ids
 from groundset.store.folder import check_free
@@ -62,7 +61,7 @@ def update_run(run: Path, docs: Sequence[Path], out: Path, *, quiet: bool = Fals
         RunError: the new run cannot be written.
     """
     check_free(out)
-    content = read_content(run)
+    content = Run.loaded(run)
     own = content.settings["configuration"]
     if own.get("chunker", "") is None and any(path.suffix.lower() not in CHUNK_SUFFIXES for path in docs):
         raise InputError(
@@ -81,12 +80,11 @@ def update_run(run: Path, docs: Sequence[Path], out: Path, *, quiet: bool = Fals
         reasons = Counter(reason.split(":")[0] for _, reason in dropped)
         told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
         raise InputError(f"no question of {run} rests on these documents ({told}), and nothing would be left")
-    made = replace(
-        kept,
+    made = kept.replace(
         chunks=now.chunks,
         chunk_vectors=chunk_vectors,
         documents=now.documents,
-        rejects=[*content.rejects, *(reject_of(sample, STEP, reason) for sample, reason in dropped)],
+        rejects=[*content.rejects, *(reject_sample(sample, STEP, reason) for sample, reason in dropped)],
         settings={
             **content.settings,
             "configuration": {**own, "documents": [str(path.absolute()) for path in docs], "chunks": None},
@@ -97,11 +95,11 @@ def update_run(run: Path, docs: Sequence[Path], out: Path, *, quiet: bool = Fals
     texts = {sample.id: [chunk.text for chunk in sample.contexts] for sample in content.samples}
     cut_anew = sum(texts[sample.id] != [chunk.text for chunk in sample.contexts] for sample in kept.samples)
     lineage = Lineage(command="update", parents=(*content.parents, *map(_parent, docs)))
-    lines = write_run(out, with_ranks(made), lineage)
+    lines = save_run(out, with_ranks(made), lineage)
     return Updated(lines, len(kept.samples), cut_anew, dropped, _documents(before, now))
 
 
-def _moved(content: RunContent, remap: Remap) -> tuple[RunContent, list[tuple[Sample, str]]]:
+def _moved(content: Run, remap: Remap) -> tuple[Run, list[tuple[Sample, str]]]:
     """Return the content with those samples that have something to rest on, on it, and the others with reasons."""
     places, samples, dropped = [], [], []
     for place, sample in enumerate(content.samples):
@@ -111,13 +109,13 @@ def _moved(content: RunContent, remap: Remap) -> tuple[RunContent, list[tuple[Sa
             samples.append(sample.model_copy(update={"contexts": found.contexts, "retrieval_gt": found.groups}))
         else:
             dropped.append((sample, found))
-    return replace(content.only(places), samples=samples), dropped
+    return content.only(places).replace(samples=samples), dropped
 
 
 class _Embedder:
     """The embedder of a run, loaded when it is needed first; what the run has embedded is not embedded again."""
 
-    def __init__(self, content: RunContent, run: Path, progress: Progress) -> None:
+    def __init__(self, content: Run, run: Path, progress: Progress) -> None:
         self._run, self._progress = run, progress
         self._named = content.settings["models"]["embedder"]
         self._length = content.chunk_vectors.shape[1]

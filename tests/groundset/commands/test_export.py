@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import read_set
+from groundset.sets.exports.writing import exported_run
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
 from groundset.store.tables import Verdict
@@ -94,7 +94,7 @@ def test_what_a_reader_mended_goes_out_mended_and_what_one_refused_stays(run, fo
         return pd.read_parquet(tmp_path / "out" / "qa.parquet")["query"].tolist() if ran.status == 0 else ran.err
 
     read("ann", "good", question="At what hour does the ferry leave Tollvik?")
-    assert [review.reader for review in read_set(folder).reviews] == ["ann"]
+    assert [review.reader for review in exported_run(folder).reviews] == ["ann"]
     assert exported() == ["At what hour does the ferry leave Tollvik?"]
     read("bob", "good", answer="nine o'clock")
     assert exported() == [SAMPLE.question], "no question of one reader with the answer of another"
@@ -120,13 +120,9 @@ def test_every_format_takes_a_run_and_questions_keep_their_own_vectors(run, fold
             store.results.decide(number, Verdict("simple", False), sample, vector, [])
     with RunStore.review(folder) as store:
         store.reviews.add(Review(item="q-1", reader="ann", verdict="bad", reason="vague"))
-    content = read_set(folder)
+    content = exported_run(folder)
     assert [sample.id for sample in content.samples] == ["q-2", "q-3"]
-    assert {name: vector.tolist() for name, vector in content.question_vectors().items()} == {
-        "q-1": [1, 1, 1, 1],
-        "q-2": near.tolist(),
-        "q-3": far.tolist(),
-    }
+    assert content.question_vectors.tolist() == [near.tolist(), far.tolist()]
     ran = run("export", folder, "--format", ",".join(EXPORTS), "--out", tmp_path / "all")
     assert (ran.status, ran.err) == (0, "")
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == sorted(EXPORTS)

@@ -12,11 +12,11 @@ from scripted_run import Encoder, generate, write_documents
 from small_content import content
 
 from groundset.retrieval import embedder
-from groundset.sets.content import read_content, write_run
+from groundset.run import Run, save_run
 from groundset.store.run_store import RunStore
 from programs.types import Chunk, Document
 
-Run = Callable[..., Any]
+RunCommand = Callable[..., Any]
 COMMANDS = {
     "sample": ("--size", 2),
     "split": ("--splits", "train=0.5,test=0.5"),
@@ -31,16 +31,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run, in the working folder, beside documents that it does not rest on."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(embedder, "load_embedder", Encoder)
-    write_run(tmp_path / "run", content(), content().made_by("import"))
+    save_run(tmp_path / "run", content(), content().lineage("import"))
     write_documents(tmp_path / "docs", documents=1)
     return tmp_path / "run"
 
 
-def test_a_sample_is_drawn(run: Run, folder: Path) -> None:
+def test_a_sample_is_drawn(run: RunCommand, folder: Path) -> None:
     ran = run("sample", "run", "--size", 2, "--out", "some")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.startswith("Drew 2 of 4 samples, about 2 of 2 documents.\n2 samples")
-    assert len(read_content(Path("some")).samples) == 2
+    assert len(Run.loaded(Path("some")).samples) == 2
     ran = run("sample", "run", "--size", 9, "--out", "more")
     assert (ran.status, ran.err) == (
         2,
@@ -48,7 +48,7 @@ def test_a_sample_is_drawn(run: Run, folder: Path) -> None:
     )
 
 
-def test_a_split_says_what_it_reached(run: Run, folder: Path) -> None:
+def test_a_split_says_what_it_reached(run: RunCommand, folder: Path) -> None:
     ran = run("split", "run", "--splits", "train=0.5,test=0.5", "--out", "parts")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.splitlines()[:2] == [
@@ -59,7 +59,7 @@ def test_a_split_says_what_it_reached(run: Run, folder: Path) -> None:
     assert {row["split"] for row in rows} == {"train", "test"}
 
 
-def test_what_would_go_is_listed_and_nothing_is_written(run: Run, folder: Path) -> None:
+def test_what_would_go_is_listed_and_nothing_is_written(run: RunCommand, folder: Path) -> None:
     before = sorted(Path().rglob("*"))
     ran = run("drop", "run", "--where", 'kind == "time"', "--list")
     assert (ran.status, ran.err) == (0, "")
@@ -77,22 +77,22 @@ def test_what_would_go_is_listed_and_nothing_is_written(run: Run, folder: Path) 
         assert (ran.status, "give either --out RUN, or --list" in ran.err) == (2, True)
 
 
-def test_hostile_texts_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None:
+def test_hostile_texts_cannot_steer_the_terminal(run: RunCommand, tmp_path: Path) -> None:
     first, *others = content().samples
     evil = first.model_copy(update={"question": "\x1b[2J\u2028<script>\nDropped q-9: What?"})
     made = content(samples=[evil, *others])
-    write_run(tmp_path / "run", made, made.made_by("import"))
+    save_run(tmp_path / "run", made, made.lineage("import"))
     ran = run("drop", tmp_path / "run", "--where", 'id == "q-1"', "--list")
     assert ran.out.splitlines()[0] == "q-1  \\u001b[2J\\u2028<script>\\nDropped q-9: What?"
     ran = run("drop", tmp_path / "run", "--where", "\x1b[2J\nkind", "--list")
     assert (ran.status, ran.err.count("\n"), "\x1b" in ran.err) == (2, 1, False)
 
 
-def test_another_critic_judges(run: Run, folder: Path) -> None:
+def test_another_critic_judges(run: RunCommand, folder: Path) -> None:
     ran = run("relabel", "run", "--critic", "head", "--compiled", "none", "--keep", "--out", "judged")
     assert ran.status == 0
     assert ran.out.startswith("Judged 4 questions again by head: ")
-    after = read_content(Path("judged"))
+    after = Run.loaded(Path("judged"))
     assert all(sample.trail[0].output["fit"] == sample.probability for sample in after.samples)
     assert len({sample.probability for sample in after.samples}) > 1, "a real critic decided"
     for options, message in (
@@ -105,11 +105,11 @@ def test_another_critic_judges(run: Run, folder: Path) -> None:
         assert not Path("other").exists()
 
 
-def test_an_update_prints_what_went(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_update_prints_what_went(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedder, "load_embedder", Encoder)
     docs = write_documents(tmp_path / "docs")
     generate(docs, tmp_path / "run", size=6, parser="none")
-    before = read_content(tmp_path / "run").samples
+    before = Run.loaded(tmp_path / "run").samples
     gone = before[0].contexts[0].path
     (docs / gone).unlink()
     lost = [sample for sample in before if sample.contexts[0].path == gone]
@@ -132,7 +132,7 @@ def test_an_update_prints_what_went(run: Run, tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize(("command", "options"), COMMANDS.items(), ids=COMMANDS)
 def test_what_is_no_run_and_what_cannot_be_written_is_one_line(
-    command: str, options: tuple[object, ...], run: Run, folder: Path
+    command: str, options: tuple[object, ...], run: RunCommand, folder: Path
 ) -> None:
     empty = Path("empty")
     chunk = Chunk(chunk_id="c", doc_id="d", path="d.md", title="", start=0, end=1, text="A")
@@ -155,9 +155,9 @@ def test_what_is_no_run_and_what_cannot_be_written_is_one_line(
     assert [path.name for path in Path("full").iterdir()] == ["notes.txt"]
 
 
-def test_a_run_of_one_sample_can_be_drawn_from_but_not_parted(run: Run, tmp_path: Path) -> None:
+def test_a_run_of_one_sample_can_be_drawn_from_but_not_parted(run: RunCommand, tmp_path: Path) -> None:
     one = content().only([0])
-    write_run(tmp_path / "run", one, one.made_by("import"))
+    save_run(tmp_path / "run", one, one.lineage("import"))
     assert run("sample", tmp_path / "run", "--size", 1, "--by", "kind", "--out", tmp_path / "some").status == 0
     assert run("split", tmp_path / "run", "--splits", "all=1", "--out", tmp_path / "parts").status == 0
     ran = run("split", tmp_path / "run", "--splits", "a=0.5,b=0.5", "--out", tmp_path / "two")
@@ -166,7 +166,7 @@ def test_a_run_of_one_sample_can_be_drawn_from_but_not_parted(run: Run, tmp_path
     assert (ran.status, "nothing would be left" in ran.err) == (2, True)
 
 
-def test_the_old_run_is_not_touched(run: Run, folder: Path) -> None:
+def test_the_old_run_is_not_touched(run: RunCommand, folder: Path) -> None:
     def dump() -> list[str]:
         with sqlite3.connect(folder / "run.sqlite") as database:
             return list(database.iterdump())
@@ -179,10 +179,10 @@ def test_the_old_run_is_not_touched(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["sample", "split", "drop", "relabel", "merge", "export", "push", "report"])
-def test_a_run_whose_folder_has_a_name_that_is_no_utf8_is_a_run(run: Run, folder: Path, command: str) -> None:
+def test_a_run_whose_folder_has_a_name_that_is_no_utf8_is_a_run(run: RunCommand, folder: Path, command: str) -> None:
     odd, out, page = (folder.parent / os.fsdecode(name) for name in (b"caf\xe9", b"out\xe9", b"out\xe9.html"))
     folder.rename(odd)
-    write_run(folder.parent / "other", content(), content().made_by("import"))
+    save_run(folder.parent / "other", content(), content().lineage("import"))
     options = {
         "merge": (odd, "other", "--out", out),
         "export": (odd, "--format", "autorag", "--out", out),

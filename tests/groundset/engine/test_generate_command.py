@@ -173,7 +173,7 @@ def test_own_chunks_are_taken_as_they_are(run, tmp_path):
         (("{docs}", "--recipe", "clever"), "--recipe clever: no such recipe; choose one of evolved"),
         (("{docs}", "--critic", "clever"), "--critic clever: no such critic"),
         (("{docs}", "--chunker", "clever"), "Invalid value for '--chunker': 'clever' is not one of"),
-        (("{docs}", "--ask", "clever"), "--ask clever: input should be 'easy' or 'all'"),
+        (("{docs}", "--ask", "clever"), "--ask clever: there is no such ask; choose one of easy, all"),
         (("{docs}", "--config", "none.toml"), "--config none.toml"),
         (("{empty}",), "no documents found"),
         (("{docs}", "--min-length", "9999"), "no chunk is left"),

@@ -1,11 +1,10 @@
 """The content of a small run: four questions about two documents, two of them read, one refused question."""
 
-from dataclasses import replace
 from typing import Any
 
 from scripted_run import Encoder
 
-from groundset.sets.content import RunContent
+from groundset.run import Run
 from groundset.store.lineage import Parent
 from groundset.store.reviews import Review
 from programs.types import Chunk, Document, Reject, Retrieval, Sample, StepRecord
@@ -50,7 +49,7 @@ def cut(document: Document) -> list[Chunk]:
     return chunks
 
 
-def content(**changes: Any) -> RunContent:
+def content(**changes: Any) -> Run:
     """Return the content, with fields changed."""
     sources = documents()
     chunks = [chunk for document in sources for chunk in cut(document)]
@@ -72,9 +71,9 @@ def content(**changes: Any) -> RunContent:
         for name, question, answer, chunk, evolution in ASKED
     ]
     encoder = Encoder("words")
-    made = RunContent(
+    made = Run.of(
         samples=samples,
-        vectors=encoder.encode([sample.question for sample in samples]),
+        question_vectors=encoder.encode([sample.question for sample in samples]),
         chunks=chunks,
         chunk_vectors=encoder.encode([chunk.text for chunk in chunks]),
         documents=sources,
@@ -87,4 +86,4 @@ def content(**changes: Any) -> RunContent:
         ],
         parents=(Parent(name="first", identity="a" * 64, samples=4),),
     )
-    return replace(made, **changes)
+    return made.replace(**changes)

@@ -1,7 +1,6 @@
 """A run that was made from content: whole, read by everything that reads runs, and never taken for a generated one."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +9,15 @@ import scripted_run
 from small_content import SETTINGS, content
 
 import groundset
-from groundset.engine import derived
+from groundset import run as runs
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
 from groundset.progress import Progress
 from groundset.retrieval_eval.compare import compare
 from groundset.retrieval_eval.settings import settings_of
-from groundset.sets.content import RunContent, read_content, write_run
-from groundset.sets.exports.writing import export_run, read_set
+from groundset.run import Run, save_run
+from groundset.sets.exports.writing import export_run, exported_run
 from groundset.store.lineage import Lineage, Parent
 from groundset.store.refused import refused_rows
 from groundset.store.run_store import RunStore
@@ -26,18 +25,18 @@ from programs.errors import InputError, RunError, RunMismatchError
 from programs.types import Reject
 
 
-def made(out: Path, of: RunContent | None = None) -> list[str]:
-    of = of or content()
-    return write_run(out, of, of.made_by("sample", size=4, by=None, balanced=True, where='a == "b c"', dry=False))
+def made(out: Path, of: Run | None = None) -> list[str]:
+    of = content() if of is None else of
+    return save_run(out, of, of.lineage("sample", size=4, by=None, balanced=True, where='a == "b c"', dry=False))
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
     before = content()
     made(tmp_path / "run", before)
-    after = read_content(tmp_path / "run")
+    after = Run.loaded(tmp_path / "run")
     for name in ("samples", "chunks", "documents", "rejects", "reviews", "settings"):
         assert getattr(after, name) == getattr(before, name), name
-    assert np.array_equal(after.vectors, before.vectors)
+    assert np.array_equal(after.question_vectors, before.question_vectors)
     assert np.array_equal(after.chunk_vectors, before.chunk_vectors)
     (parent,) = after.parents
     assert (parent.name, parent.samples) == ("run", 4)
@@ -46,10 +45,10 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
 
 
 def test_the_same_content_has_the_same_identity_and_other_content_another(tmp_path: Path) -> None:
-    other = replace(content(), rejects=[])
+    other = content().replace(rejects=[])
     for name, of in (("one", content()), ("two", content()), ("three", content().only([0, 1])), ("four", other)):
         made(tmp_path / name, of)
-    one, two, *others = (read_content(tmp_path / name).parents[0].identity for name in ("one", "two", "three", "four"))
+    one, two, *others = (Run.loaded(tmp_path / name).parents[0].identity for name in ("one", "two", "three", "four"))
     assert one == two
     assert len({one, *others}) == 3
 
@@ -57,18 +56,18 @@ def test_the_same_content_has_the_same_identity_and_other_content_another(tmp_pa
 def test_some_samples_alone_keep_their_vectors_and_reviews(tmp_path: Path) -> None:
     before = content()
     made(tmp_path / "run", before.only([2, 0]))
-    after = read_content(tmp_path / "run")
+    after = Run.loaded(tmp_path / "run")
     assert [sample.id for sample in after.samples] == ["q-3", "q-1"]
-    assert np.array_equal(after.vectors, before.vectors[[2, 0]])
+    assert np.array_equal(after.question_vectors, before.question_vectors[[2, 0]])
     assert [(review.kind, review.item) for review in after.reviews] == [("sample", "q-1"), ("reject", "1")]
 
 
-def test_rows_that_are_not_aligned_are_refused() -> None:
+def test_rows_that_are_not_aligned_are_refused(tmp_path: Path) -> None:
     before = content()
     with pytest.raises(ValueError, match="3 samples and vectors"):
-        replace(before, samples=before.samples[:3])
+        made(tmp_path / "run", before.replace(samples=before.samples[:3]))
     with pytest.raises(ValueError, match="4 chunks and vectors"):
-        replace(before, chunk_vectors=before.chunk_vectors[:3])
+        made(tmp_path / "run", before.replace(chunk_vectors=before.chunk_vectors[:3]))
 
 
 def test_it_says_how_it_was_made_and_invents_nothing(tmp_path: Path) -> None:
@@ -93,7 +92,7 @@ def test_it_says_how_it_was_made_and_invents_nothing(tmp_path: Path) -> None:
 
 def test_it_is_exported_and_searched_again_like_any_run(tmp_path: Path) -> None:
     made(tmp_path / "run")
-    assert [sample.id for sample in read_set(tmp_path / "run").samples] == ["q-1", "q-2", "q-3"], "q-4 was refused"
+    assert [sample.id for sample in exported_run(tmp_path / "run").samples] == ["q-1", "q-2", "q-3"], "q-4 was refused"
     assert tuple(export_run(tmp_path / "run", "autorag", tmp_path / "out")) == (3, 4)
     with RunStore.read(tmp_path / "run") as store:
         settings = settings_of(make_config(store.meta("configuration")), (), (), [20])
@@ -106,7 +105,7 @@ def test_it_is_exported_and_searched_again_like_any_run(tmp_path: Path) -> None:
 def test_what_it_refused_can_be_judged_again(tmp_path: Path) -> None:
     gone = Reject(step="update", reason="the chunk is gone", chunk_id="no more", question="Who?")
     before = content()
-    made(tmp_path / "run", replace(before, rejects=[*before.rejects, gone]))
+    made(tmp_path / "run", before.replace(rejects=[*before.rejects, gone]))
     with RunStore.read(tmp_path / "run") as store:
         rows = list(refused_rows(store))
     assert [(row["question"], row["passage"]) for row in rows] == [("It?", before.chunks[0].text), ("Who?", "")]
@@ -114,13 +113,13 @@ def test_what_it_refused_can_be_judged_again(tmp_path: Path) -> None:
 
 def test_nothing_is_generated_into_it(tmp_path: Path) -> None:
     made(tmp_path / "run")
-    before = read_content(tmp_path / "run").parents
+    before = Run.loaded(tmp_path / "run").parents
     docs = scripted_run.write_documents(tmp_path / "docs")
     openers = Openers(scripted_run.lm_opener(scripted_run.ScriptedEngine()), scripted_run.Encoder)
     refused = r"was made by `groundset sample first .*`, so nothing can be added"
     with pytest.raises(RunMismatchError, match=refused):
         run_generation(make_config({"documents": (docs,)}), tmp_path / "run", openers=openers)
-    assert read_content(tmp_path / "run").parents == before
+    assert Run.loaded(tmp_path / "run").parents == before
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
@@ -145,7 +144,7 @@ def test_what_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise RunError("the part: the disk is full") from OSError(28, "No space left on device", "part")
 
-    monkeypatch.setattr(derived, failing, fail)
+    monkeypatch.setattr(runs, failing, fail)
     with pytest.raises(RunError) as error:
         made(tmp_path / "run")
     told = "cannot be written, and nothing of it is left: No space left on device"
@@ -155,7 +154,7 @@ def test_what_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_folder_without_a_run_and_a_run_without_samples_have_no_content(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not the folder of a run"):
-        read_content(tmp_path)
+        Run.loaded(tmp_path)
     made(tmp_path / "run", content().only([]))
     with pytest.raises(InputError, match="holds no samples"):
-        read_content(tmp_path / "run")
+        Run.loaded(tmp_path / "run")

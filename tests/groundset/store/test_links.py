@@ -10,7 +10,7 @@ import pytest
 from small_content import content
 
 from groundset.report.report import write_report
-from groundset.sets.content import write_run
+from groundset.run import save_run
 from groundset.store.record import write_files
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
@@ -22,7 +22,7 @@ OPENED = (".lock", "run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.sqlite
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     made = content()
-    write_run(tmp_path / "run", made, made.made_by("import"))
+    save_run(tmp_path / "run", made, made.lineage("import"))
     return tmp_path / "run"
 
 

@@ -8,7 +8,7 @@ import pytest
 from small_content import content
 
 from groundset.opened import open_run
-from groundset.sets.content import read_content, write_run
+from groundset.run import Run, save_run
 from groundset.sets.transforms.merge import merge_runs
 from groundset.store.run_store import RunStore
 from programs.errors import DamagedRunError, InputError
@@ -20,7 +20,7 @@ SECRET = "the code of the safe"
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     made = content()
-    write_run(tmp_path / "run", made, made.made_by("import"))
+    save_run(tmp_path / "run", made, made.lineage("import"))
     return tmp_path / "run"
 
 
@@ -91,7 +91,7 @@ def replaced(before: str, after: str, table: str = "samples") -> str:
 def test_what_no_run_stores_is_told_without_what_it_says(run: Path, statement: str) -> None:
     change(run, statement)
     with pytest.raises(DamagedRunError, match=r"run\.sqlite: it is damaged") as caught:
-        read_content(run)
+        Run.loaded(run)
     assert SECRET not in str(caught.value)
 
 
@@ -106,7 +106,7 @@ def test_sums_that_no_number_holds_are_damage(run: Path) -> None:
 
 def test_runs_whose_vectors_differ_in_length_are_not_merged(run: Path, tmp_path: Path) -> None:
     made = content()
-    write_run(tmp_path / "other", made, made.made_by("import"))
+    save_run(tmp_path / "other", made, made.lineage("import"))
     change(run, "UPDATE chunks SET vector = x'0000803f'", "UPDATE samples SET vector = x'0000803f'")
     with pytest.raises(DamagedRunError, match="differ in length"):
         merge_runs([run, tmp_path / "other"], tmp_path / "merged")

@@ -1,20 +1,19 @@
 """The exported tables are read again with pandas and held against AutoRAG's documented schema and its own checks."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from groundset.run import Run
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.base import EvaluationSet
 from groundset.sets.exports.writing import write_set
 
 
 @pytest.fixture
-def out(content: EvaluationSet, tmp_path):
+def out(content: Run, tmp_path):
     write_set(content, [EXPORTS["autorag"]], tmp_path / "autorag")
     return tmp_path / "autorag"
 
@@ -72,7 +71,7 @@ def test_times_are_utc_without_a_zone_so_that_autorag_can_compare_them(out):
 def test_what_no_table_holds_of_a_chunk_is_its_own_place_and_the_time_of_its_document(content, chunks, tmp_path):
     odd = {"start_end_idx": [0, 2**70], "last_modified_datetime": "0001-01-01T00:00:00+05:00"}
     told = [chunks[0].model_copy(update={"metadata": odd}), *chunks[1:]]
-    write_set(replace(content, chunks=told), [EXPORTS["autorag"]], tmp_path / "odd")
+    write_set(content.replace(chunks=told), [EXPORTS["autorag"]], tmp_path / "odd")
     row = pd.read_parquet(tmp_path / "odd" / "corpus.parquet").iloc[0]
     assert row["start_end_idx"].tolist() == [chunks[0].start, chunks[0].end]
     assert row["metadata"]["last_modified_datetime"] == datetime(2025, 7, 1, 10)
@@ -135,7 +134,7 @@ def tables(out):
 
 def test_autorag_starts_with_both_tables(content, samples, chunks, tmp_path):
     several = {"retrieval_gt": (("clock-0000", "ferry-0002"), ("ferry-0001",)), "answer": "=1\r\n\0"}
-    changed = replace(content, samples=[samples[0], samples[1].model_copy(update=several)])
+    changed = content.replace(samples=[samples[0], samples[1].model_copy(update=several)])
     write_set(changed, [EXPORTS["autorag"]], tmp_path / "out")
     assert list(refused_by_autorag(*tables(tmp_path / "out"))) == []
 

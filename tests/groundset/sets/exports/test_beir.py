@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -32,7 +31,7 @@ def lines(file):
 def test_beir_finds_every_chunk_question_and_judgement(content, samples, chunks, tmp_path):
     groups = (("clock-0000", "ferry-0002"), ("ferry-0001", "clock-0000"))
     asked = [samples[0], samples[1].model_copy(update={"retrieval_gt": groups})]
-    write_set(replace(content, samples=asked), [EXPORTS["beir"]], tmp_path / "out")
+    write_set(content.replace(samples=asked), [EXPORTS["beir"]], tmp_path / "out")
     corpus, queries, judged = load(tmp_path / "out")
     assert corpus == {chunk.chunk_id: (chunk.title, chunk.text) for chunk in chunks}
     assert queries == {sample.id: sample.question for sample in asked}
@@ -44,7 +43,7 @@ def test_beir_finds_every_chunk_question_and_judgement(content, samples, chunks,
 
 def test_each_split_has_its_judgements(content, samples, tmp_path):
     asked = [samples[0].model_copy(update={"split": "train"}), samples[1]]
-    write_set(replace(content, samples=asked), [EXPORTS["beir"]], tmp_path / "out")
+    write_set(content.replace(samples=asked), [EXPORTS["beir"]], tmp_path / "out")
     assert sorted(file.name for file in (tmp_path / "out" / "qrels").iterdir()) == ["test.tsv", "train.tsv"]
     assert list(load(tmp_path / "out", "train")[1]) == ["q-1"]
     assert list(load(tmp_path / "out", "test")[1]) == ["q-2"]
@@ -54,7 +53,7 @@ def test_ids_and_texts_of_any_kind_come_back(content, chunks, samples, tmp_path)
     names = ['a "b"', "a\tb", "a\u2028b", "ü #1"]
     odd = [chunks[0].model_copy(update={"chunk_id": name, "text": f"{name}\r\n\0x"}) for name in names]
     asked = [samples[0].model_copy(update={"id": name, "retrieval_gt": ((name,),)}) for name in names]
-    write_set(replace(content, samples=asked, chunks=[*chunks, *odd]), [EXPORTS["beir"]], tmp_path / "out")
+    write_set(content.replace(samples=asked, chunks=[*chunks, *odd]), [EXPORTS["beir"]], tmp_path / "out")
     corpus, _, judged = load(tmp_path / "out")
     assert judged == {name: {name: 1} for name in names}
     assert [corpus[name][1] for name in names] == [chunk.text for chunk in odd]
@@ -64,8 +63,8 @@ def test_ids_and_texts_of_any_kind_come_back(content, chunks, samples, tmp_path)
 def test_a_split_that_no_file_can_be_named_after_is_refused(content, samples, tmp_path, split):
     asked = [samples[0].model_copy(update={"split": split})]
     if not split:
-        write_set(replace(content, samples=asked), [EXPORTS["beir"]], tmp_path / "out")
+        write_set(content.replace(samples=asked), [EXPORTS["beir"]], tmp_path / "out")
         return
     with pytest.raises(InputError, match="no file can be named after the split"):
-        write_set(replace(content, samples=asked), [EXPORTS["beir"]], tmp_path / "out")
+        write_set(content.replace(samples=asked), [EXPORTS["beir"]], tmp_path / "out")
     assert not (tmp_path / "out").exists()

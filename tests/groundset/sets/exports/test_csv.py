@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -58,7 +57,7 @@ def test_no_cell_begins_a_formula_and_every_text_comes_back(content, samples, ch
         for place, text in enumerate(HOSTILE)
     ]
     found = [*chunks, *(chunks[0].model_copy(update={"chunk_id": f"@{n}", "text": t}) for n, t in enumerate(HOSTILE))]
-    write_set(replace(content, samples=asked, chunks=found), [EXPORTS["csv"]], tmp_path / "out")
+    write_set(content.replace(samples=asked, chunks=found), [EXPORTS["csv"]], tmp_path / "out")
     rows = read(tmp_path / "out" / "questions.csv")
     assert [as_written(row["answer"]) for row in rows] == HOSTILE
     assert [as_written(row["id"]) for row in rows] == [sample.id for sample in asked]
@@ -79,6 +78,6 @@ def test_only_what_begins_with_an_apostrophe_had_one_put_there(text):
 def test_a_rank_that_is_missing_is_an_empty_cell(content, samples, tmp_path):
     lost = Retrieval(rank=None, retrieved_id="x", retrieved_content="x", score=0)
     missing = [samples[0].model_copy(update={"retrieval": lost, "split": "dev", "metadata": {"kind": "time"}})]
-    write_set(replace(content, samples=missing), [EXPORTS["csv"]], tmp_path / "out")
+    write_set(content.replace(samples=missing), [EXPORTS["csv"]], tmp_path / "out")
     [row] = read(tmp_path / "out" / "questions.csv")
     assert (row["rank"], row["split"], row["kind"]) == ("", "dev", "time")

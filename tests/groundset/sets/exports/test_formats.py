@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.writing import write_set
 from programs.errors import InputError
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 FILES = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 WRITE = """import sys
@@ -124,12 +123,12 @@ def test_another_process_writes_the_same_bytes(written, tmp_path):
 
 def test_the_rows_are_the_same_in_whatever_order_a_run_has_them(written, tmp_path):
     whole = evaluation_set()
-    turned = replace(
-        whole,
+    turned = whole.replace(
         samples=whole.samples[::-1],
+        question_vectors=whole.question_vectors[::-1],
         chunks=whole.chunks[::-1],
         documents=whole.documents[::-1],
-        vectors=lambda: whole.vectors()[::-1],
+        chunk_vectors=whole.chunk_vectors[::-1],
     )
     write_set(turned, list(EXPORTS.values()), tmp_path / "turned")
     files = [file for file in files_in(written) if file.suffix in (".parquet", ".jsonl", ".csv", ".tsv", ".txt")]

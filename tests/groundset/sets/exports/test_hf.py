@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import datasets
 import pytest
@@ -36,14 +35,14 @@ def test_the_rows_of_a_set_are_read_back(content, samples, chunks, tmp_path, cap
 
 def test_each_split_is_one_and_what_has_none_is_in_test(content, samples, tmp_path):
     more = [samples[0].model_copy(update={"id": name, "split": split}) for name, split in (("a", "train"), ("b", None))]
-    write_set(replace(content, samples=more), HF, tmp_path)
+    write_set(content.replace(samples=more), HF, tmp_path)
     qa = datasets.load_from_disk(tmp_path / "qa")
     assert {name: split["id"] for name, split in qa.items()} == {"train": ["a"], "test": ["b"]}
 
 
 @pytest.mark.parametrize("split", ["../up", "a/b", "two words", "all", "a-b", "x\n"])
 def test_a_split_that_cannot_be_one_is_refused(content, samples, tmp_path, split):
-    wrong = replace(content, samples=[samples[0].model_copy(update={"split": split})])
+    wrong = content.replace(samples=[samples[0].model_copy(update={"split": split})])
     with pytest.raises(InputError, match=r"sample q-1 is in the split .* does not take"):
         write_set(wrong, HF, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -81,7 +80,7 @@ def test_an_earlier_export_is_replaced_where_folders_cannot_change_places(conten
 
     write_set(content, HF, tmp_path / "out")
     monkeypatch.setattr("groundset.folders._exchange", refuse)
-    write_set(replace(content, samples=content.samples[:1]), HF, tmp_path / "out")
+    write_set(content.replace(samples=content.samples[:1]), HF, tmp_path / "out")
     assert datasets.load_from_disk(tmp_path / "out" / "qa")["test"]["id"] == ["q-1"]
 
 

@@ -1,7 +1,6 @@
 """Nothing that a run says of its questions and chunks is lost in the tables, and their types never change."""
 
 import json
-from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,7 +31,7 @@ def test_samples_and_chunks_can_be_built_again(content, samples, chunks, tmp_pat
         "metadata": {"kind": "time", "seed": 7},
     }
     wanted = [samples[0].model_copy(update={"contexts": (chunks[0],)}), samples[1].model_copy(update=rich)]
-    questions, corpus = tables(replace(content, samples=wanted, chunks=chunks), tmp_path / "out")
+    questions, corpus = tables(content.replace(samples=wanted, chunks=chunks), tmp_path / "out")
     found = {row["chunk_id"]: Chunk(**{**row, "metadata": json.loads(row["metadata"])}) for row in corpus.to_pylist()}
     assert list(found.values()) == chunks
     assert [rebuilt(row, found) for row in questions.to_pylist()] == wanted
@@ -53,7 +52,7 @@ def rebuilt(row, chunks):
 def test_types_hold_where_every_value_is_missing(content, samples, tmp_path):
     lost = Retrieval(rank=None, retrieved_id="x", retrieved_content="x", score=0)
     bare = [sample.model_copy(update={"retrieval": lost}) for sample in samples]
-    questions, corpus = tables(replace(content, samples=bare), tmp_path / "out")
+    questions, corpus = tables(content.replace(samples=bare), tmp_path / "out")
     types = {field.name: field.type for field in questions.schema}
     assert [types[name] for name in ("kind", "split", "rank")] == [pa.string(), pa.string(), pa.int64()]
     assert types["retrieval_gt"] == pa.list_(pa.list_(pa.string()))

@@ -2,25 +2,24 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from groundset.run import Run
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.argilla import reader_id
-from groundset.sets.exports.base import EvaluationSet
 from groundset.sets.exports.writing import write_set
 from groundset.store.reviews import Review
 from programs.types import StepRecord
 
-REQUIREMENTS = sorted((Path(__file__).parents[2] / "peers" / "requirements").glob("*.txt"))
+REQUIREMENTS = sorted((Path(__file__).parents[3] / "peers" / "requirements").glob("*.txt"))
 FORMATS = ("argilla", "deepeval", "llamaindex", "ragas")
 MODEL = {"model_name": "smollm2-135m", "type": "ai"}
 READER = {"model_name": "", "type": "human"}
 
 
-def written(content: EvaluationSet, format: str, out: Path) -> Path:
+def written(content: Run, format: str, out: Path) -> Path:
     write_set(content, [EXPORTS[format]], out / format)
     return out / format
 
@@ -72,9 +71,9 @@ def test_ragas_has_a_row_for_each_question_in_both_of_its_schemas(content, chunk
 
 def test_alternatives_do_not_make_a_question_of_several_passages(content, samples, tmp_path):
     either = samples[0].model_copy(update={"retrieval_gt": (("ferry-0002", "ferry-0001"),)})
-    folder = written(replace(content, samples=[either]), "ragas", tmp_path)
+    folder = written(content.replace(samples=[either]), "ragas", tmp_path)
     assert lines(folder / "testset.jsonl")[0]["synthesizer_name"] == "single_hop_specific_query_synthesizer"
-    folder = written(replace(content, samples=[either]), "llamaindex", tmp_path)
+    folder = written(content.replace(samples=[either]), "llamaindex", tmp_path)
     assert table(folder / "retrieval_dataset.json")["relevant_docs"] == {"q-1": ["ferry-0002", "ferry-0001"]}
 
 
@@ -102,7 +101,7 @@ def test_deepeval_keeps_what_it_has_no_field_for(content, chunks, tmp_path):
 
 def test_llamaindex_holds_the_whole_corpus_and_says_who_wrote_what(content, chunks, tmp_path):
     reviews = [Review(item="q-1", verdict="good", answer="Fine."), Review(item="q-2", verdict="good")]
-    told = replace(content, record={"models": {"lm": {"name": "smollm2-135m"}}}, reviews=reviews)
+    told = content.replace(settings={"models": {"lm": {"name": "smollm2-135m"}}}, reviews=reviews)
     folder = written(told, "llamaindex", tmp_path)
     examples = table(folder / "rag_dataset.json")["examples"]
     assert [(each["query_by"], each["reference_answer_by"]) for each in examples] == [(MODEL, READER), (MODEL, MODEL)]
@@ -113,13 +112,13 @@ def test_llamaindex_holds_the_whole_corpus_and_says_who_wrote_what(content, chun
     unknown = table(written(content, "llamaindex", tmp_path) / "rag_dataset.json")["examples"]
     assert [each["query_by"] for each in unknown] == [None, None]
     for name in ("unknown", "smollm2-135m and unknown"):  # as of a run that was imported, and of one merged with it
-        foreign = replace(told, record={"models": {"lm": {"name": name, "sha256": None}}})
+        foreign = told.replace(settings={"models": {"lm": {"name": name, "sha256": None}}})
         examples = table(written(foreign, "llamaindex", tmp_path) / "rag_dataset.json")["examples"]
         assert [(each["query_by"], each["reference_answer_by"]) for each in examples] == [(None, READER), (None, None)]
 
 
 def test_argilla_asks_what_readers_are_asked(content, chunks, tmp_path):
-    folder = written(replace(content, record={"identity": "0123456789abcdef"}), "argilla", tmp_path)
+    folder = written(content.replace(identity="0123456789abcdef"), "argilla", tmp_path)
     assert table(folder / ".argilla" / "dataset.json") == {"name": "groundset-01234567"}
     settings = table(folder / ".argilla" / "settings.json")
     names = [each["name"] for part in ("fields", "questions", "metadata") for each in settings[part]]
@@ -147,7 +146,7 @@ def test_argilla_is_not_told_that_a_question_is_good_which_the_critic_refuses(co
         samples[0].model_copy(update={"id": f"q-{number}", "trail": trail, "probability": 0.2})
         for number, trail in enumerate(trails)
     ]
-    records = table(written(replace(content, samples=asked), "argilla", tmp_path) / "records.json")
+    records = table(written(content.replace(samples=asked), "argilla", tmp_path) / "records.json")
     told = [(each["suggestions"]["verdict"]["value"], each["suggestions"]["verdict"]["score"]) for each in records]
     assert told == [("bad", 0.8), ("good", 0.2), ("good", 0.2)]
 
@@ -159,7 +158,7 @@ def test_argilla_gets_what_readers_said_apart_from_the_records(content, tmp_path
         Review(item="0", kind="reject", reader="cem", verdict="good"),
         Review(item="refused", reader="dee", verdict="bad"),
     ]
-    folder = written(replace(content, reviews=reviews), "argilla", tmp_path)
+    folder = written(content.replace(reviews=reviews), "argilla", tmp_path)
     assert [record["responses"] for record in table(folder / "records.json")] == [{}, {}]
     [read] = table(folder / "responses.json")
     ann, bob = ({"user_id": reader_id(name), "status": "submitted"} for name in ("ann", "bob"))

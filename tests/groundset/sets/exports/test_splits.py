@@ -1,7 +1,6 @@
 """No document is in two splits, whatever its questions need; the run's own splits are kept."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from evaluation_sets import cut, document, sample
@@ -16,7 +15,7 @@ def large(content):
     documents = [document(f"d{number:02d}", 4) for number in range(40)]
     chunks = [chunk for each in documents for chunk in cut(each)]
     samples = [sample(f"q-{chunk.chunk_id}", chunk) for chunk in chunks if chunk.doc_id < "d30" and chunk.start]
-    return replace(content, samples=samples, chunks=chunks, documents=documents)
+    return content.replace(samples=samples, chunks=chunks, documents=documents)
 
 
 def test_documents_are_shared_out_eight_to_one_to_one(large):
@@ -29,7 +28,7 @@ def test_documents_are_shared_out_eight_to_one_to_one(large):
 
 
 def test_the_draw_hangs_on_ids_and_not_on_their_order(large):
-    turned = replace(large, samples=large.samples[::-1], chunks=large.chunks[::-1], documents=large.documents[::-1])
+    turned = large.replace(samples=large.samples[::-1], chunks=large.chunks[::-1], documents=large.documents[::-1])
     assert split_by_document(turned) == split_by_document(large)
 
 
@@ -38,7 +37,7 @@ def test_questions_about_several_documents_hold_them_together(large):
     one, other = (min(name for name, split in apart.items() if split == wanted) for wanted in ("dev", "test"))
     first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
     linked = [sample("two", first["d00"], first[one]), sample("three", first["d00"], first[other])]
-    splits = split_by_document(replace(large, samples=[*large.samples, *linked]))
+    splits = split_by_document(large.replace(samples=[*large.samples, *linked]))
     assert len({splits.documents[name] for name in ("d00", one, other)}) == 1
     assert set(splits.samples.values()) == {"train", "dev", "test"}
 
@@ -46,7 +45,7 @@ def test_questions_about_several_documents_hold_them_together(large):
 def test_shares_are_of_questions_where_documents_have_more_and_less(large):
     first = {chunk.doc_id: chunk for chunk in large.chunks}
     uneven = [sample(f"q-{name}-{n}", first[name]) for place, name in enumerate(first, 1) for n in range(place)]
-    counts = Counter(split_by_document(replace(large, samples=uneven)).samples.values())
+    counts = Counter(split_by_document(large.replace(samples=uneven)).samples.values())
     assert counts == {"train": 656, "dev": 82, "test": 82}
 
 
@@ -55,14 +54,14 @@ def test_a_chunk_that_answers_as_well_holds_its_document_too(large):
     one, other = (min(name for name, split in apart.items() if split == wanted) for wanted in ("dev", "test"))
     first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
     known = sample("q", first[one]).model_copy(update={"retrieval_gt": ((first[one].chunk_id, first[other].chunk_id),)})
-    splits = split_by_document(replace(large, samples=[*large.samples, known]))
+    splits = split_by_document(large.replace(samples=[*large.samples, known]))
     assert splits.documents[one] == splits.documents[other] == splits.samples["q"]
 
 
 @pytest.mark.parametrize(("count", "found"), [(1, {"train"}), (2, {"train"}), (3, {"train", "dev", "test"})])
 def test_three_documents_are_enough_for_three_splits(large, count, found):
     few = [each for each in large.samples if each.contexts[0].doc_id < f"d{count:02d}"]
-    splits = split_by_document(replace(large, samples=few))
+    splits = split_by_document(large.replace(samples=few))
     assert set(splits.samples.values()) == found
     assert set(splits.documents.values()) == found, "no document lies in a split that nothing asks about"
 
@@ -72,7 +71,7 @@ def test_fewer_than_three_groups_of_documents_make_one_split(large):
     uneven = [*(sample(f"q-{n}", first["d00"]) for n in range(9)), sample("one", first["d01"])]
     tied = [*uneven, sample("two", first["d01"], first["d02"])]
     for samples in (uneven, tied):
-        splits = split_by_document(replace(large, samples=samples))
+        splits = split_by_document(large.replace(samples=samples))
         assert {*splits.samples.values(), *splits.documents.values()} == {"train"}
 
 
@@ -81,10 +80,10 @@ def test_the_splits_of_a_run_are_kept_unless_a_sample_has_none(large):
         each.model_copy(update={"split": "validation" if each.contexts[0].doc_id < "d10" else "test"})
         for each in large.samples
     ]
-    splits = split_by_document(replace(large, samples=own))
+    splits = split_by_document(large.replace(samples=own))
     assert splits.samples == {each.id: each.split for each in own}
     assert Counter(split for name, split in splits.documents.items() if name >= "d30") == {"test": 7, "validation": 3}
-    drawn = split_by_document(replace(large, samples=[own[0].model_copy(update={"split": None}), *own[1:]]))
+    drawn = split_by_document(large.replace(samples=[own[0].model_copy(update={"split": None}), *own[1:]]))
     assert drawn == split_by_document(large)
 
 
@@ -93,7 +92,7 @@ def test_splits_that_share_a_document_are_refused(large):
     with pytest.raises(
         InputError, match="document d00 is in the splits s0 and s1; split the run anew by `groundset split`"
     ):
-        split_by_document(replace(large, samples=own))
+        split_by_document(large.replace(samples=own))
 
 
 def test_names_of_files():

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from urllib.parse import unquote
 
 from groundset.sets.exports import EXPORTS
@@ -30,7 +29,7 @@ def load(out):
 def test_topics_judgements_and_corpus_belong_together(content, samples, chunks, tmp_path):
     groups = (("clock-0000", "ferry-0002"), ("ferry-0001", "clock-0000"))
     asked = [samples[0], samples[1].model_copy(update={"retrieval_gt": groups})]
-    write_set(replace(content, samples=asked), [EXPORTS["trec"]], tmp_path / "out")
+    write_set(content.replace(samples=asked), [EXPORTS["trec"]], tmp_path / "out")
     topics, judged, corpus = load(tmp_path / "out")
     assert topics == {sample.id: sample.question for sample in asked}
     assert judged == {"q-1": ["ferry-0002"], "q-2": ["clock-0000", "ferry-0002", "ferry-0001"]}
@@ -45,7 +44,7 @@ def test_odd_ids_keep_a_line_whole_and_can_be_had_again(content, samples, chunks
         )
         for name in ODD
     ]
-    write_set(replace(content, samples=asked, chunks=[*chunks, *odd]), [EXPORTS["trec"]], tmp_path / "out")
+    write_set(content.replace(samples=asked, chunks=[*chunks, *odd]), [EXPORTS["trec"]], tmp_path / "out")
     topics, judged, corpus = load(tmp_path / "out")
     assert [unquote(name) for name in topics] == ODD
     assert {unquote(name): [unquote(chunk) for chunk in found] for name, found in judged.items()} == {

@@ -22,7 +22,7 @@ AUTORAG = [EXPORTS["autorag"]]
 def test_an_earlier_export_is_replaced(content, tmp_path):
     write_set(content, AUTORAG, tmp_path)
     (tmp_path / ".qa.parquet.x1.groundset-part").write_text("left by a killed process")
-    write_set(replace(content, samples=content.samples[:1]), AUTORAG, tmp_path)
+    write_set(content.replace(samples=content.samples[:1]), AUTORAG, tmp_path)
     assert len(pd.read_parquet(tmp_path / "qa.parquet")) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.parquet", "qa.parquet"]
 
@@ -54,7 +54,7 @@ def test_invalid_tables_are_refused_before_anything_is_written(content, document
         ([good], [*chunks, chunks[0].model_copy(update={"chunk_id": "x", "text": " "})], documents, "empty"),
     ]
     for some_samples, some_chunks, some_documents, message in cases:
-        changed = replace(content, samples=some_samples, chunks=some_chunks, documents=some_documents)
+        changed = content.replace(samples=some_samples, chunks=some_chunks, documents=some_documents)
         with pytest.raises(InputError, match=message):
             write_set(changed, AUTORAG, tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -74,7 +74,7 @@ def test_a_failure_leaves_the_earlier_export_untouched(content, tmp_path, monkey
 
     monkeypatch.setattr(pq, "write_table", full_disk)
     with pytest.raises(InputError, match="No space left on device"):
-        write_set(replace(content, samples=content.samples[:1]), AUTORAG, tmp_path)
+        write_set(content.replace(samples=content.samples[:1]), AUTORAG, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -106,7 +106,7 @@ def test_folders_in_an_export_are_its_own_and_move_whole(content, tmp_path, monk
         raise OSError(38, "Function not implemented")
 
     monkeypatch.setattr("groundset.folders._exchange", refuse)
-    write_set(replace(content, samples=content.samples[:1]), [row], tmp_path / "out")
+    write_set(content.replace(samples=content.samples[:1]), [row], tmp_path / "out")
     assert (tmp_path / "out" / "part" / "a.txt").read_text() == "q-1"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["index.txt", "part"]
 
@@ -125,7 +125,7 @@ def test_a_file_that_the_new_export_has_not_goes_with_the_old_one(content, tmp_p
         write_set(content, [row], tmp_path / "out")
         if stub:
             monkeypatch.setattr("groundset.folders._exchange", refuse)
-        write_set(replace(content, samples=content.samples[:1]), [row], tmp_path / "out")
+        write_set(content.replace(samples=content.samples[:1]), [row], tmp_path / "out")
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["q-1.txt"]
 
 
@@ -157,7 +157,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from groundset import folders
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.base import EvaluationSet
+from groundset.run import Run
 from groundset.sets.exports.writing import write_set
 from programs.types import Chunk, Document, Retrieval, Sample
 
@@ -183,7 +183,7 @@ sample = Sample(id=name, question="Q?", answer="a", evolution="simple", language
     retrieval_gt=((name,),), retrieval=Retrieval(rank=1, retrieved_id=name, retrieved_content="a", score=1),
     probability=1, trail=())
 document = Document(doc_id=name, path="a.md", title="A", text="a")
-content = EvaluationSet([sample], [chunk], [document], datetime(2026, 1, 1, tzinfo=UTC), list, dict)
+content = Run.of(samples=[sample], chunks=[chunk], documents=[document], started=datetime(2026, 1, 1, tzinfo=UTC))
 write_set(content, [EXPORTS["autorag"]], out)
 """
 

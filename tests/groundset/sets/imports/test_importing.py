@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from groundset.engine.config import make_config
 from groundset.progress import Progress
 from groundset.retrieval import embedder
 from groundset.retrieval_eval.settings import own_setting
-from groundset.sets.content import read_content, write_run
+from groundset.run import Run, save_run
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import export_run, read_set, write_set
+from groundset.sets.exports.writing import export_run, exported_run, write_set
 from groundset.sets.imports.beir import read_beir
 from groundset.sets.imports.importing import import_set
 from groundset.sets.ranks import with_ranks
@@ -90,7 +89,7 @@ def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], li
     imported(folder / "first", out=folder / "again")
     assert exported(folder / "again", folder / "second") == first
     for run in ("run", "again"):
-        after = read_content(folder / run)
+        after = Run.loaded(folder / run)
         texts = {document.doc_id: document.text for document in after.documents}
         assert all(texts[chunk.doc_id][chunk.start : chunk.end] == chunk.text for chunk in after.chunks)
     qa, corpus = (pq.read_table(folder / "first" / f"{name}.parquet").to_pylist() for name in ("qa", "corpus"))
@@ -99,14 +98,14 @@ def there_and_back(folder: Path, source: Path) -> tuple[list[dict[str, Any]], li
 
 def test_a_run_of_ours_that_is_exported_and_imported_is_exported_to_the_same_bytes(tmp_path: Path) -> None:
     first = content()
-    write_run(tmp_path / "run", first, first.made_by("sample"))
+    save_run(tmp_path / "run", first, first.lineage("sample"))
     before = exported(tmp_path / "run", tmp_path / "out")
     imported(tmp_path / "out", out=tmp_path / "again")
     assert exported(tmp_path / "again", tmp_path / "second") == before
-    after = read_content(tmp_path / "again")
+    after = Run.loaded(tmp_path / "again")
     assert after.chunks == first.chunks, "places, titles and all"
     assert [document.text for document in after.documents] == [document.text for document in first.documents]
-    kept = [sample.model_copy(update={"answer": ""}) for sample in read_set(tmp_path / "run").samples]
+    kept = [sample.model_copy(update={"answer": ""}) for sample in exported_run(tmp_path / "run").samples]
     assert [sample.contexts for sample in after.samples] == [sample.contexts for sample in kept]
 
 
@@ -119,7 +118,7 @@ def test_what_a_foreign_set_says_goes_out_again(tmp_path: Path) -> None:
     ]
     for row, before in zip(corpus, CORPUS, strict=True):
         assert {name: row["metadata"][name] for name in before["metadata"]} == before["metadata"], "neighbours too"
-    one, two = read_content(tmp_path / "run").samples
+    one, two = Run.loaded(tmp_path / "run").samples
     assert (one.answer, one.metadata["other_answers"], one.metadata["imported"]) == (
         "at nine",
         ["nine o'clock"],
@@ -136,14 +135,14 @@ def test_places_are_believed_where_they_do_not_contradict_each_other(tmp_path: P
     rows = [corpus_row(f"c{n}", text[slice(*span)], start_end_idx=list(span)) for n, span in enumerate(spans, 1)]
     _, corpus = there_and_back(tmp_path, write_tables(tmp_path / "foreign", corpus=rows))
     assert [row["start_end_idx"] for row in corpus] == [list(span) for span in spans]
-    assert read_content(tmp_path / "run").documents[0].text == text.replace("\n\n", "\n\n")
+    assert Run.loaded(tmp_path / "run").documents[0].text == text.replace("\n\n", "\n\n")
     for number, wrong in enumerate(([0, 12], [1, 12], [-1, 10], [10**12, 10**12 + 11])):
         folder = tmp_path / str(number)
         folder.mkdir()
         changed = [{**rows[0], "start_end_idx": wrong}, *rows[1:]]
         _, corpus = there_and_back(folder, write_tables(folder / "foreign", corpus=changed))
         assert [row["start_end_idx"] for row in corpus] == [wrong, *map(list, spans[1:])], "they go out as they came"
-        assert len(read_content(folder / "run").documents[0].text) < 100
+        assert len(Run.loaded(folder / "run").documents[0].text) < 100
 
 
 def test_foreign_keys_of_any_kind_go_out_again(tmp_path: Path) -> None:
@@ -174,10 +173,10 @@ def test_values_that_no_type_holds_are_json_texts(tmp_path: Path) -> None:
         for n in range(3)
     ]
     imported(write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run")
-    found = read_set(tmp_path / "run")
+    found = exported_run(tmp_path / "run")
     odd = ({"a": {}, "b": 1}, {"a": {"c": 1}, "b": "one"}, {"b": 2**70})
     chunks = [chunk.model_copy(update={"metadata": more}) for chunk, more in zip(found.chunks, odd, strict=True)]
-    write_set(replace(found, chunks=chunks), [EXPORTS["autorag"]], tmp_path / "out")
+    write_set(found.replace(chunks=chunks), [EXPORTS["autorag"]], tmp_path / "out")
     corpus = pq.read_table(tmp_path / "out" / "corpus.parquet").to_pylist()
     assert [row["metadata"]["b"] for row in corpus] == ["1", '"one"', str(2**70)]
     assert [row["metadata"]["a"] for row in corpus] == [{"c": None}, {"c": 1}, None]
@@ -230,7 +229,7 @@ def test_what_autorag_takes_is_taken(tmp_path: Path) -> None:
     qa = [{"qid": 1, "query": "When?", "retrieval_gt": ["c1", "c2"], "generation_gt": "nine"}]
     corpus = [{"doc_id": name, "contents": f"Text {name}."} for name in ("c1", "c2")]
     there_and_back(tmp_path, write_tables(tmp_path / "foreign", qa, corpus))
-    (sample,) = read_content(tmp_path / "run").samples
+    (sample,) = Run.loaded(tmp_path / "run").samples
     assert (sample.id, sample.answer, sample.retrieval_gt) == ("1", "nine", (("c1", "c2"),))
 
 
@@ -238,7 +237,7 @@ def test_a_folder_may_have_a_name_that_is_no_utf_8(tmp_path: Path) -> None:
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
     write_tables(tmp_path / "foreign").rename(odd)
     imported(odd, out=tmp_path / "run")
-    assert [sample.id for sample in read_content(tmp_path / "run").samples] == ["one", "two"]
+    assert [sample.id for sample in Run.loaded(tmp_path / "run").samples] == ["one", "two"]
 
 
 @pytest.mark.parametrize(("answers", "message"), [(9, "must be a list of texts"), (float("nan"), "has no answer")])
@@ -307,7 +306,7 @@ def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
     write_lines(folder / "qrels" / "train.tsv", "query-id\tcorpus-id\tscore", "1\ta\t1", "1\tb\t2", "3\ta\t0")
     write_lines(folder / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore", "2\ta\t1", "2\tb\t1")
     imported(folder, out=tmp_path / "run")
-    after = read_content(tmp_path / "run")
+    after = Run.loaded(tmp_path / "run")
     assert [chunk.chunk_id for chunk in after.chunks] == ["a", "b"]
     assert after.chunks[1].metadata == {"url": "x", "start_end_idx": None}
     one, two = after.samples
@@ -339,7 +338,7 @@ def test_a_beir_folder_keeps_splits_and_judgements(tmp_path: Path) -> None:
             imported(folder, out=tmp_path / "none", load_embedder=None)
     write_lines(folder / "qrels" / "test.tsv", "3\ta\t1")
     imported(folder, out=tmp_path / "open", unanswered=True)
-    (sample,) = read_content(tmp_path / "open").samples
+    (sample,) = Run.loaded(tmp_path / "open").samples
     assert (sample.answer, sample.split) == ("", None)
 
 
@@ -363,11 +362,11 @@ def test_a_beir_folder_says_what_it_leaves_out_and_takes_one_text_as_answers(tmp
 def test_a_beir_folder_of_ours_comes_back(tmp_path: Path) -> None:
     first = content()
     pair = first.samples[1].model_copy(update={"retrieval_gt": (("ferry-0002", "ferry-0001"), ("clock-0001",))})
-    first = replace(first, samples=[first.samples[0], pair, *first.samples[2:]])
-    write_run(tmp_path / "run", first, first.made_by("sample"))
+    first = first.replace(samples=[first.samples[0], pair, *first.samples[2:]])
+    save_run(tmp_path / "run", first, first.lineage("sample"))
     export_run(tmp_path / "run", "beir", tmp_path / "out")
     imported(tmp_path / "out", out=tmp_path / "again")
-    after, kept = read_content(tmp_path / "again"), read_set(tmp_path / "run").samples
+    after, kept = Run.loaded(tmp_path / "again"), exported_run(tmp_path / "run").samples
     assert after.chunks == first.chunks
     for name in ("id", "question", "answer", "evolution", "language", "split", "retrieval_gt"):
         assert [getattr(sample, name) for sample in after.samples] == [getattr(sample, name) for sample in kept], name
@@ -375,9 +374,9 @@ def test_a_beir_folder_of_ours_comes_back(tmp_path: Path) -> None:
 
 def test_samples_of_a_run_keep_all_that_they_were(tmp_path: Path) -> None:
     first = content()
-    write_run(tmp_path / "run", first, first.made_by("sample"))
+    save_run(tmp_path / "run", first, first.lineage("sample"))
     imported(tmp_path / "run" / "samples.jsonl", out=tmp_path / "again")
-    after = read_content(tmp_path / "again")
+    after = Run.loaded(tmp_path / "again")
     assert after.samples == with_ranks(first).samples
     assert after.chunks == first.chunks
 
@@ -387,7 +386,7 @@ def test_what_rows_of_a_run_say_further_is_kept_beside_what_was_imported(tmp_pat
     row = sample_row(sample)
     told = [{**context, "metadata": {"page": 7}} for context in row["contexts"]]
     imported(write_lines(tmp_path / "rows.jsonl", {**row, "contexts": told, "author": "ann"}), out=tmp_path / "run")
-    after = read_content(tmp_path / "run")
+    after = Run.loaded(tmp_path / "run")
     assert after.samples[0].metadata == {"imported": {"difficulty": 3, "author": "ann"}}
     assert [chunk.metadata for chunk in after.chunks] == [{"page": 7}]
 
@@ -397,7 +396,7 @@ def test_a_sample_whose_chunks_are_not_told_needs_all_its_contexts(tmp_path: Pat
     sample, chunks = content().samples[0], content().chunks[:2]
     row = {**sample_row(sample.model_copy(update={"contexts": tuple(chunks)})), "retrieval_gt": groups}
     imported(write_lines(tmp_path / "samples.jsonl", row), out=tmp_path / "run")
-    (after,) = read_content(tmp_path / "run").samples
+    (after,) = Run.loaded(tmp_path / "run").samples
     assert after.retrieval_gt == (("ferry-0001",), ("ferry-0002",))
 
 
@@ -406,7 +405,7 @@ def test_what_another_set_calls_its_focus_is_no_sentence(tmp_path: Path) -> None
     foci = [3, {"a": 1}, ["x", 1], None, "The ferry leaves at nine.", ["The ferry", "leaves"]]
     rows = [{**row, "question": f"When {at}?", "metadata": {"focus": focus}} for at, focus in enumerate(foci)]
     imported(write_lines(tmp_path / "rows.jsonl", *rows), out=tmp_path / "run")
-    told = [sample.metadata for sample in read_content(tmp_path / "run").samples]
+    told = [sample.metadata for sample in Run.loaded(tmp_path / "run").samples]
     assert told == [{"focus" if at > 3 else "imported_focus": focus} for at, focus in enumerate(foci)]
 
 
@@ -423,7 +422,7 @@ def test_rows_with_texts_become_samples(tmp_path: Path) -> None:
         },
     )
     imported(file, out=tmp_path / "run")
-    after = read_content(tmp_path / "run")
+    after = Run.loaded(tmp_path / "run")
     assert len(after.chunks) == 2
     assert [len(sample.retrieval_gt) for sample in after.samples] == [1, 1, 2]
     assert after.samples[0].metadata["imported"] == {"author": "ann"}
@@ -474,10 +473,10 @@ def test_python_and_the_command_import_alike(
 
 def test_vectors_are_those_of_chunks_and_questions_in_order(tmp_path: Path) -> None:
     imported(write_tables(tmp_path / "foreign"), out=tmp_path / "run")
-    after = read_content(tmp_path / "run")
+    after = Run.loaded(tmp_path / "run")
     encoder = Encoder("words")
     assert np.array_equal(after.chunk_vectors, encoder.encode([chunk.text for chunk in after.chunks]))
-    assert np.array_equal(after.vectors, encoder.encode([sample.question for sample in after.samples]))
+    assert np.array_equal(after.question_vectors, encoder.encode([sample.question for sample in after.samples]))
 
 
 def test_its_configuration_says_what_is_known_and_nothing_else(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from small_content import content
 
-from groundset.sets.content import RunContent
+from groundset.run import Run
 from programs.types import Chunk, Document, Retrieval, Sample
 
 
@@ -36,15 +36,15 @@ def sample() -> Callable[..., Sample]:
 
 
 @pytest.fixture
-def content_of() -> Callable[..., RunContent]:
+def content_of() -> Callable[..., Run]:
     """Return the content of a run with these samples, whose questions have nothing in common unless vectors say so."""
 
-    def content_of(*samples: Sample, vectors: Any = None) -> RunContent:
+    def content_of(*samples: Sample, vectors: Any = None) -> Run:
         chunks = list({chunk.chunk_id: chunk for each in samples for chunk in each.contexts}.values())
         width = max(len(samples), len(chunks)) if vectors is None else np.asarray(vectors).shape[1]
         return content(
             samples=list(samples),
-            vectors=np.asarray(np.eye(len(samples), width) if vectors is None else vectors, np.float32),
+            question_vectors=np.asarray(np.eye(len(samples), width) if vectors is None else vectors, np.float32),
             chunks=chunks,
             chunk_vectors=np.eye(len(chunks), width, dtype=np.float32),
             documents=[

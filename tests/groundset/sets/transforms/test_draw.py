@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from small_content import content
 
-from groundset.sets.content import read_content, write_run
+from groundset.run import Run, save_run
 from groundset.sets.transforms.draw import STRATA, draw, sample_run
 from programs.errors import InputError
 from programs.types import Sample
@@ -71,11 +71,11 @@ def test_as_many_as_wanted_are_drawn_each_once(mixed: list[Sample]) -> None:
 
 def test_the_new_run_holds_them_and_all_chunks(tmp_path: Path) -> None:
     before = content()
-    write_run(tmp_path / "run", before, before.made_by("import"))
+    save_run(tmp_path / "run", before, before.lineage("import"))
     lines = sample_run(tmp_path / "run", 3, tmp_path / "some", by="evolution", seed=4)
     assert lines[0] == "Drew 3 of 4 samples, about 2 of 2 documents; by evolution: simple 2 of 3, reasoning 1 of 1."
     assert "`groundset sample run --size 3 --by evolution --seed 4`" in lines[1]
-    after = read_content(tmp_path / "some")
+    after = Run.loaded(tmp_path / "some")
     assert len(after.samples) == 3
     assert [sample for sample in before.samples if sample in after.samples] == after.samples, "as they were, in order"
     assert after.chunks == before.chunks
@@ -88,7 +88,7 @@ def test_the_new_run_holds_them_and_all_chunks(tmp_path: Path) -> None:
 def test_what_cannot_be_drawn_is_refused_and_nothing_written(
     options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    write_run(tmp_path / "run", content(), content().made_by("import"))
+    save_run(tmp_path / "run", content(), content().lineage("import"))
     with pytest.raises(InputError, match=message):
         sample_run(tmp_path / "run", out=tmp_path / "some", **options)
     assert not (tmp_path / "some").exists()

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from small_content import content
 
-from groundset.sets.content import read_content, write_run
+from groundset.run import Run, save_run
 from groundset.sets.transforms.drop import drop_run, list_drops
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
@@ -13,7 +13,7 @@ from programs.types import Reject
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    write_run(tmp_path / "run", content(), content().made_by("import"))
+    save_run(tmp_path / "run", content(), content().lineage("import"))
     return tmp_path / "run"
 
 
@@ -21,9 +21,9 @@ def test_what_the_condition_holds_for_becomes_a_reject(run: Path, tmp_path: Path
     where = 'evolution == "simple" and "ferry" in document'
     lines = drop_run(run, where, tmp_path / "rest")
     assert lines[0] == "Dropped 2 of 4 samples."
-    before, after = read_content(run), read_content(tmp_path / "rest")
+    before, after = Run.loaded(run), Run.loaded(tmp_path / "rest")
     assert after.samples == before.samples[2:]
-    assert (after.vectors == before.vectors[2:]).all()
+    assert (after.question_vectors == before.question_vectors[2:]).all()
     assert after.chunks == before.chunks
     told = {"step": "drop", "reason": f"dropped: {where}", "probability": 0.75}
     assert after.rejects == [
@@ -46,7 +46,7 @@ def test_readers_are_heard_as_they_stand(run: Path) -> None:
 
 def test_a_question_that_a_reader_answered_is_not_without_an_answer(tmp_path: Path) -> None:
     unanswered = content(samples=[each.model_copy(update={"answer": ""}) for each in content().samples])
-    write_run(tmp_path / "open", unanswered, unanswered.made_by("import"))
+    save_run(tmp_path / "open", unanswered, unanswered.lineage("import"))
     with RunStore.review(tmp_path / "open") as store:
         store.reviews.add(Review(item="q-2", verdict="good", answer="forty minutes"))
     assert [sample.id for sample in list_drops(tmp_path / "open", "not answer")[0]] == ["q-1", "q-3", "q-4"]
@@ -54,7 +54,7 @@ def test_a_question_that_a_reader_answered_is_not_without_an_answer(tmp_path: Pa
 
 def test_a_condition_that_holds_for_nothing_leaves_the_set_as_it_is(run: Path, tmp_path: Path) -> None:
     assert drop_run(run, "rank > 40", tmp_path / "rest")[0] == "Dropped 0 of 4 samples."
-    assert read_content(tmp_path / "rest").samples == read_content(run).samples
+    assert Run.loaded(tmp_path / "rest").samples == Run.loaded(run).samples
 
 
 def test_nothing_is_written_where_nothing_would_be_left(run: Path, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Runs as one: what is the same is there once, what only shares a name is not confused, and ranks are measured anew."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from small_content import SETTINGS, content, cut
 import groundset
 from groundset.engine.config import make_config
 from groundset.retrieval_eval.settings import settings_of
-from groundset.sets.content import RunContent, read_content, write_run
+from groundset.run import Run, save_run
 from groundset.sets.transforms.merge import merge_runs, merged_content
 from groundset.sets.transforms.merge_settings import joined_settings
 from groundset.store.lineage import Parent
@@ -24,7 +23,7 @@ from programs.types import Chunk, Document, Reject, Retrieval, Sample
 ENCODER = Encoder("words")
 
 
-def other(name: str = "second", *, text: str = "The mill of Skarn grinds rye.", **changes: Any) -> RunContent:
+def other(name: str = "second", *, text: str = "The mill of Skarn grinds rye.", **changes: Any) -> Run:
     """Return the content of a run with one document, one chunk and one question."""
     document = Document(doc_id="mill", path="mill.md", title="Mill", text=text)
     chunks = cut(document)
@@ -45,28 +44,28 @@ def other(name: str = "second", *, text: str = "The mill of Skarn grinds rye.", 
 
 def made_of(
     documents: list[Document], chunks: list[Chunk], samples: list[Sample], *, name: str = "second", **changes: Any
-) -> RunContent:
-    return RunContent(
+) -> Run:
+    return Run.of(
         **{
             "samples": samples,
-            "vectors": ENCODER.encode([sample.question for sample in samples]),
+            "question_vectors": ENCODER.encode([sample.question for sample in samples]),
             "chunks": chunks,
             "chunk_vectors": ENCODER.encode([chunk.text for chunk in chunks]),
             "documents": documents,
             "settings": SETTINGS,
             "parents": (Parent(name=name, identity="b" * 64, samples=len(samples)),),
             **changes,
-        }
+        },
     )
 
 
-def asked(of: RunContent, place: int, **changes: Any) -> RunContent:
+def asked(of: Run, place: int, **changes: Any) -> Run:
     """Return a content with one sample alone, changed."""
     one = of.only([place])
-    return replace(one, samples=[one.samples[0].model_copy(update=changes)])
+    return one.replace(samples=[one.samples[0].model_copy(update=changes)])
 
 
-def is_sound(of: RunContent) -> None:
+def is_sound(of: Run) -> None:
     """Check that everything refers to what is there, and that texts are those of their documents."""
     chunks = {chunk.chunk_id: chunk for chunk in of.chunks}
     texts = {document.doc_id: document.text for document in of.documents}
@@ -75,18 +74,18 @@ def is_sound(of: RunContent) -> None:
     for chunk in of.chunks:
         assert texts[chunk.doc_id][chunk.start : chunk.end] == chunk.text
     assert np.array_equal(of.chunk_vectors, ENCODER.encode([chunk.text for chunk in of.chunks]))
-    assert np.array_equal(of.vectors, ENCODER.encode([sample.question for sample in of.samples]))
+    assert np.array_equal(of.question_vectors, ENCODER.encode([sample.question for sample in of.samples]))
     for sample in of.samples:
         assert {name for group in sample.retrieval_gt for name in group} <= set(chunks)
         assert all(chunks[chunk.chunk_id] == chunk for chunk in sample.contexts)
 
 
 def test_two_runs_about_different_things_are_joined(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", content(), content().made_by("sample"))
-    write_run(tmp_path / "b", other(), other().made_by("sample"))
+    save_run(tmp_path / "a", content(), content().lineage("sample"))
+    save_run(tmp_path / "b", other(), other().lineage("sample"))
     told = merge_runs([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
     assert told[0] == "5 samples (simple 4, reasoning 1) on 5 chunks of 3 documents, made by `groundset merge a b`."
-    after = read_content(tmp_path / "out")
+    after = Run.loaded(tmp_path / "out")
     is_sound(after)
     assert [sample.metadata["run"] for sample in after.samples] == ["a"] * 4 + ["b"]
     assert after.samples[4].retrieval == Retrieval(
@@ -166,7 +165,7 @@ def test_documents_that_were_cut_otherwise_are_refused_and_missing_chunks_are_no
     sample = first.samples[0].model_copy(update={"contexts": (whole,), "retrieval_gt": (("w",),)})
     with pytest.raises(InputError, match=r"^second cuts ferry.md otherwise than the runs before it.*--chunk-size"):
         merged_content([first, made_of([ferry], [whole], [sample])])
-    fewer = replace(first, chunks=first.chunks[1:], chunk_vectors=first.chunk_vectors[1:]).only([1])
+    fewer = first.replace(chunks=first.chunks[1:], chunk_vectors=first.chunk_vectors[1:]).only([1])
     assert len(merged_content([fewer, first]).chunks) == 4
     overlapping = [whole, *first.chunks[:2]]
     both = made_of([ferry], overlapping, [sample], name="one")
@@ -178,9 +177,9 @@ def test_documents_that_were_cut_otherwise_are_refused_and_missing_chunks_are_no
 def test_of_questions_that_repeat_each_other_the_signed_or_better_one_is_kept(order: tuple[int, int]) -> None:
     first, again = content(), "when does the FERRY Henn leave Tollvik"
     better = asked(first, 0, id="b", question=again, probability=0.9, answer="at 9")
-    better = replace(better, reviews=[], rejects=[], parents=(Parent(name="better", identity="c", samples=1),))
-    better = replace(better, vectors=ENCODER.encode([again]))
-    unread = replace(first, reviews=[])
+    better = better.replace(reviews=[], rejects=[], parents=(Parent(name="better", identity="c", samples=1),))
+    better = better.replace(question_vectors=ENCODER.encode([again]))
+    unread = first.replace(reviews=[])
     for known, kept in ((unread, "b"), (first, "q-1")):
         after = merged_content([(known, better)[place] for place in order])
         is_sound(after)
@@ -191,10 +190,9 @@ def test_of_questions_that_repeat_each_other_the_signed_or_better_one_is_kept(or
 
 def test_reviews_follow_what_they_are_about_and_readers_of_one_question_are_joined() -> None:
     early, late = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2))
-    first = replace(content(), reviews=[Review(item="q-1", verdict="bad", reader="ann", read_at=late)])
+    first = content().replace(reviews=[Review(item="q-1", verdict="bad", reader="ann", read_at=late)])
     reject = Reject(step="judge", reason="vague", chunk_id="ferry-0001", question="Why?")
-    second = replace(
-        first,
+    second = first.replace(
         rejects=[reject],
         reviews=[
             Review(item="q-1", verdict="good", reader="ann", read_at=early),
@@ -216,9 +214,9 @@ def test_reviews_follow_what_they_are_about_and_readers_of_one_question_are_join
 def test_parts_of_one_set_have_its_rejects_and_their_reviews_once() -> None:
     whole = content()
     later = Reject(step="judge", reason="vague", chunk_id="clock-0001", question="Why?")
-    parts = [whole.only([0, 1]), replace(whole.only([2, 3]), rejects=[later, *whole.rejects])]
+    parts = [whole.only([0, 1]), whole.only([2, 3]).replace(rejects=[later, *whole.rejects])]
     moved = [review.model_copy(update={"item": "2"}) for review in whole.reviews if review.kind == "reject"]
-    parts[1] = replace(parts[1], reviews=[*whole.reviews[:2], *moved])
+    parts[1] = parts[1].replace(reviews=[*whole.reviews[:2], *moved])
     after = merged_content(parts)
     assert after.rejects == [*whole.rejects, later]
     assert after.reviews == whole.reviews
@@ -227,8 +225,8 @@ def test_parts_of_one_set_have_its_rejects_and_their_reviews_once() -> None:
 
 def test_other_embedders_and_too_few_runs_are_refused(tmp_path: Path) -> None:
     models = {**SETTINGS["models"], "embedder": {"name": "bge", "sha256": "0" * 64}}
-    write_run(tmp_path / "a", content(), content().made_by("sample"))
-    write_run(tmp_path / "b", other(settings={**SETTINGS, "models": models}), content().made_by("sample"))
+    save_run(tmp_path / "a", content(), content().lineage("sample"))
+    save_run(tmp_path / "b", other(settings={**SETTINGS, "models": models}), content().lineage("sample"))
     with pytest.raises(InputError, match=r"b was embedded by bge, .*a by words, .* make both with one --embedder"):
         merge_runs([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
     for runs in ([tmp_path / "a"], [tmp_path / "a", tmp_path / "." / "a"]):
@@ -280,8 +278,8 @@ def test_what_parts_of_one_set_read_is_counted_once() -> None:
 
 
 def test_python_merges_runs_and_folders(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", content(), content().made_by("sample"))
-    write_run(tmp_path / "b", other(), other().made_by("sample"))
+    save_run(tmp_path / "a", content(), content().lineage("sample"))
+    save_run(tmp_path / "b", other(), other().lineage("sample"))
     run = groundset.merge([groundset.open_run(tmp_path / "a"), str(tmp_path / "b")], out=tmp_path / "out")
     assert len(run) == 5
     with pytest.raises(groundset.InputError, match=r"^out .*holds a run already"):

@@ -9,7 +9,7 @@ import pytest
 from small_content import content
 
 from groundset.engine.judging import OpenCritic
-from groundset.sets.content import RunContent, read_content, write_run
+from groundset.run import Run, save_run
 from groundset.sets.transforms import relabel
 from groundset.sets.transforms.relabel import relabel_run
 from programs.errors import InputError
@@ -48,10 +48,10 @@ def critic(monkeypatch: pytest.MonkeyPatch) -> ByWords:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., RunContent]:
-    def write(**changes: Any) -> RunContent:
+def write(tmp_path: Path) -> Callable[..., Run]:
+    def write(**changes: Any) -> Run:
         made = content(**changes)
-        write_run(tmp_path / "run", made, made.made_by("import"))
+        save_run(tmp_path / "run", made, made.lineage("import"))
         return made
 
     return write
@@ -61,15 +61,13 @@ def trail_of(sample: Sample, step: str) -> list[StepRecord]:
     return [record for record in sample.trail if record.step == step]
 
 
-def test_what_the_critic_refuses_becomes_a_reject(
-    critic: ByWords, write: Callable[..., RunContent], tmp_path: Path
-) -> None:
+def test_what_the_critic_refuses_becomes_a_reject(critic: ByWords, write: Callable[..., Run], tmp_path: Path) -> None:
     before = write()
     lines = relabel_run(tmp_path / "run", tmp_path / "judged", critic="lm", lm="small", quiet=True)
     assert lines[0] == ("Judged 4 questions again by lm: 2 good, 2 bad (2 not clear). Before: 4 good, 0 bad.")
     assert lines[1] == "The median score was 0.75 and is 0.50."
     assert "`groundset relabel run --critic lm --lm small --compiled shipped`" in lines[2]
-    after = read_content(tmp_path / "judged")
+    after = Run.loaded(tmp_path / "judged")
     assert [sample.id for sample in after.samples] == ["q-1", "q-3"]
     for sample in after.samples:
         assert sample.probability == 0.8
@@ -80,21 +78,21 @@ def test_what_the_critic_refuses_becomes_a_reject(
     assert critic.asked[0]["passage"] == "The ferry Henn leaves Tollvik at nine."
 
 
-def test_they_can_be_kept_with_the_verdict(critic: ByWords, write: Callable[..., RunContent], tmp_path: Path) -> None:
+def test_they_can_be_kept_with_the_verdict(critic: ByWords, write: Callable[..., Run], tmp_path: Path) -> None:
     before = write()
     relabel_run(tmp_path / "run", tmp_path / "judged", critic="head", keep=True, quiet=True)
-    after = read_content(tmp_path / "judged")
+    after = Run.loaded(tmp_path / "judged")
     assert [sample.id for sample in after.samples] == [sample.id for sample in before.samples]
     assert [sample.probability for sample in after.samples] == [0.8, 0.2, 0.8, 0.2]
     assert trail_of(after.samples[1], "judge")[0].verdict == "bad"
     assert after.rejects == before.rejects
     again = relabel_run(tmp_path / "judged", tmp_path / "again", critic="head", keep=True, quiet=True)
     assert again[0].endswith("Before: 2 good, 2 bad.")
-    assert read_content(tmp_path / "again").samples == after.samples
+    assert Run.loaded(tmp_path / "again").samples == after.samples
 
 
 def test_only_what_was_said_of_the_question_itself_is_replaced(
-    critic: ByWords, write: Callable[..., RunContent], tmp_path: Path
+    critic: ByWords, write: Callable[..., Run], tmp_path: Path
 ) -> None:
     first, *others = content().samples
     said = [
@@ -107,7 +105,7 @@ def test_only_what_was_said_of_the_question_itself_is_replaced(
     write(samples=samples)
     lines = relabel_run(tmp_path / "run", tmp_path / "judged", critic="head", keep=True, quiet=True)
     assert "Before: 3 good, 0 bad, 1 not judged." in lines[0]
-    mended, added, *_ = read_content(tmp_path / "judged").samples
+    mended, added, *_ = Run.loaded(tmp_path / "judged").samples
     assert mended.trail[::2] == (said[0], said[2])
     assert (mended.trail[1].probability, mended.trail[1].candidate) == (0.8, 2)
     assert mended.probability == 0.5, "its answer is no better supported than before"
@@ -115,7 +113,7 @@ def test_only_what_was_said_of_the_question_itself_is_replaced(
 
 
 def test_the_record_names_the_new_critic_and_forgets_what_the_old_one_promised(
-    critic: ByWords, write: Callable[..., RunContent], tmp_path: Path
+    critic: ByWords, write: Callable[..., Run], tmp_path: Path
 ) -> None:
     promised = {"judge": {"threshold": 0.4, "expected_good": 0.6, "interval": [0.5, 0.7]}, "chunk": {"threshold": 0.1}}
     write(settings={**content().settings, "compiled": promised})
@@ -128,7 +126,7 @@ def test_the_record_names_the_new_critic_and_forgets_what_the_old_one_promised(
 
 
 def test_what_the_new_critic_promises_is_told_unless_what_it_refuses_is_kept(
-    critic: ByWords, write: Callable[..., RunContent], tmp_path: Path
+    critic: ByWords, write: Callable[..., Run], tmp_path: Path
 ) -> None:
     write()
     critic.promised = {"judge": {"threshold": 0.3, "expected_good": 0.9, "interval": [0.8, 1.0]}}
@@ -140,7 +138,7 @@ def test_what_the_new_critic_promises_is_told_unless_what_it_refuses_is_kept(
 
 
 def test_nothing_is_written_where_nothing_would_be_left(
-    critic: ByWords, write: Callable[..., RunContent], tmp_path: Path
+    critic: ByWords, write: Callable[..., Run], tmp_path: Path
 ) -> None:
     write(**vars(content().only([1, 3])))
     with pytest.raises(InputError, match=r"refuses all 2 questions of .* --keep keeps them"):
@@ -149,7 +147,7 @@ def test_nothing_is_written_where_nothing_would_be_left(
 
 
 def test_a_folder_that_holds_something_is_refused_before_anything_is_judged(
-    critic: ByWords, write: Callable[..., RunContent], tmp_path: Path
+    critic: ByWords, write: Callable[..., Run], tmp_path: Path
 ) -> None:
     write()
     with pytest.raises(InputError, match="holds a run already"):

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundset.sets.content import RunContent, read_content, write_run
+from groundset.run import Run, save_run
 from groundset.sets.transforms.splits import split_run, splits_of
 from programs.errors import InputError
 from programs.types import Sample
 
 Make = Callable[..., Sample]
-MakeContent = Callable[..., RunContent]
+MakeContent = Callable[..., Run]
 SHARES = {"train": 0.5, "test": 0.5}
 
 
@@ -86,14 +86,14 @@ def test_the_new_run_names_the_splits_and_says_what_was_reached(
 ) -> None:
     samples = [sample(f"q{number}", f"d{number}", kind="time", split="old") for number in range(4)]
     made = content_of(*samples)
-    write_run(tmp_path / "run", made, made.made_by("import"))
+    save_run(tmp_path / "run", made, made.lineage("import"))
     lines = split_run(tmp_path / "run", "train=0.75,test=0.25", tmp_path / "parts")
     assert lines[:2] == [
         "Split train: 3 samples, 75.0 percent (time 3 of 4).",
         "Split test: 1 sample, 25.0 percent (time 1 of 4).",
     ]
     assert "`groundset split run --splits train=0.75,test=0.25 --seed 0`" in lines[2]
-    after = read_content(tmp_path / "parts")
+    after = Run.loaded(tmp_path / "parts")
     assert Counter(each.split for each in after.samples) == {"train": 3, "test": 1}
     assert [each.model_copy(update={"split": "old"}) for each in after.samples] == samples
 
@@ -114,7 +114,7 @@ def test_splits_that_cannot_be_made_are_refused(
     splits: Any, message: str, sample: Make, content_of: MakeContent, tmp_path: Path
 ) -> None:
     made = content_of(sample("a", "one"), sample("b", "one"))
-    write_run(tmp_path / "run", made, made.made_by("import"))
+    save_run(tmp_path / "run", made, made.lineage("import"))
     with pytest.raises(InputError, match=message):
         split_run(tmp_path / "run", splits, tmp_path / "parts")
     assert not (tmp_path / "parts").exists()

@@ -10,7 +10,7 @@ import scripted_run
 from scripted_run import Encoder, generate, write_documents
 
 from groundset.retrieval import embedder
-from groundset.sets.content import read_content
+from groundset.run import Run
 from groundset.sets.transforms.update import Updated, update_run
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
@@ -53,7 +53,7 @@ def test_without_a_change_everything_is_as_it_was(
     assert updated.documents == {"unchanged": 5, "renamed": 0, "changed": 0, "new": 0, "gone": 0}
     assert "10 samples" in updated.lines[0]
     assert "`groundset update run docs`" in updated.lines[0]
-    before, after = read_content(run), read_content(tmp_path / "now")
+    before, after = Run.loaded(run), Run.loaded(tmp_path / "now")
     assert after.samples == before.samples
     assert after.chunks == before.chunks
     assert np.array_equal(after.chunk_vectors, before.chunk_vectors)
@@ -67,7 +67,7 @@ def test_a_renamed_file_changes_paths_alone(
     updated = update()
     assert updated.documents == {"unchanged": 4, "renamed": 1, "changed": 0, "new": 0, "gone": 0}
     assert (updated.kept, updated.cut_anew) == (10, 0)
-    before, after = read_content(run), read_content(tmp_path / "now")
+    before, after = Run.loaded(run), Run.loaded(tmp_path / "now")
     assert sorted(chunk.chunk_id for chunk in after.chunks) == sorted(chunk.chunk_id for chunk in before.chunks)
     for old, new in zip(before.samples, after.samples, strict=True):
         assert (old.id, old.retrieval_gt) == (new.id, new.retrieval_gt)
@@ -86,7 +86,7 @@ def test_a_document_whose_path_a_known_one_has_taken_over_is_gone(
 def test_what_a_change_took_away_is_dropped_and_the_rest_finds_its_place(
     update: Callable[[], Updated], run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
 ) -> None:
-    before = read_content(run)
+    before = Run.loaded(run)
     asked_about = {sample.contexts[0].chunk_id: sample.contexts[0] for sample in before.samples}.values()
     most, *_, least = Counter(chunk.path for chunk in asked_about).most_common()
     assert most[1] > 1
@@ -105,7 +105,7 @@ def test_what_a_change_took_away_is_dropped_and_the_rest_finds_its_place(
     }
     assert {sample.id: reason for sample, reason in updated.dropped} == expected
     assert updated.documents == {"unchanged": 3, "renamed": 0, "changed": 1, "new": 1, "gone": 1}
-    after = read_content(tmp_path / "now")
+    after = Run.loaded(tmp_path / "now")
     assert [sample.id for sample in after.samples] == [each.id for each in before.samples if each.id not in expected]
     assert [(reject.step, reject.reason) for reject in after.rejects[len(before.rejects) :]] == [
         ("update", reason) for reason in expected.values()
@@ -127,12 +127,12 @@ def test_what_a_change_took_away_is_dropped_and_the_rest_finds_its_place(
 def test_ranks_are_those_among_the_chunks_of_today(
     update: Callable[[], Updated], run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
 ) -> None:
-    before = read_content(run)
+    before = Run.loaded(run)
     first = before.samples[0]
     words = " ".join(first.question.split() * 12)
     (docs / "rival.md").write_text(f"# Rival\n\n{words}.\n")
     update()
-    now = read_content(tmp_path / "now").samples[0].retrieval
+    now = Run.loaded(tmp_path / "now").samples[0].retrieval
     assert first.retrieval.rank is not None
     assert now.rank is None or now.rank > first.retrieval.rank
     assert now.retrieved_id.startswith("rival")
@@ -193,7 +193,7 @@ def test_chunks_of_ones_own_are_updated_from_their_file(tmp_path: Path, loaded: 
     scripted_run.generate(file, tmp_path / "run", size=4, parser="none")
     with RunStore.open(tmp_path / "run") as store:  # as importing leaves it
         store.set_meta("configuration", {**store.meta("configuration"), "chunker": None, "chunk_size": None})
-    before = read_content(tmp_path / "run")
+    before = Run.loaded(tmp_path / "run")
     lost = before.samples[0].contexts[0].chunk_id
     file.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows) if row["chunk_id"] != lost))
     updated = update_run(tmp_path / "run", [file], tmp_path / "now", quiet=True)

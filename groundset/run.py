@@ -1,0 +1,335 @@
+"""A run: its samples and all that is known of it, read from its folder part by part.
+
+Every command, export, report and page takes a :class:`Run`. A command that changes one is
+``save_run(out, change(Run.loaded(folder)), lineage)``. What a model wrote and cost stays with the run that was
+generated: a run that is saved holds no attempts, no calls and no time, and says what it was made from.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self, TypedDict, TypeVar, Unpack, overload
+
+import numpy as np
+
+from groundset import __version__
+from groundset.files import encodable
+from groundset.folders import whole_folder
+from groundset.store.folder import check_free, database_path
+from groundset.store.lineage import Lineage, Parent
+from groundset.store.record import read_record, run_files, run_record, write_files
+from groundset.store.references import check_references
+from groundset.store.reviews import Consensus, Review, mended, readings, standing
+from groundset.store.run_store import RunStore
+from groundset.store.summary import account
+from groundset.store.tables import Vectors
+from programs.errors import GroundsetError, InputError, RunError
+from programs.types import Chunk, Document, Reject, Sample
+
+SETTINGS = ("configuration", "models", "compiled", "corpus", "skipped")
+_ROLES = ("lm", "embedder", "parser", "critic")
+_Value = TypeVar("_Value")
+
+
+class RunParts(TypedDict, total=False):
+    """The parts of a run that can be given instead of being read from its folder."""
+
+    samples: Sequence[Sample]
+    question_vectors: Vectors
+    rejects: Sequence[Reject]
+    documents: Sequence[Document]
+    chunks: Sequence[Chunk]
+    chunk_vectors: Vectors
+    reviews: Sequence[Review]
+    settings: Mapping[str, Any]
+    parents: tuple[Parent, ...]
+    identity: str | None
+    started: datetime | None
+
+
+class Run(Sequence[Sample]):
+    """A run, which is a sequence of its samples; each part is read when it is first asked for, and then kept.
+
+    Attributes:
+        folder: where the run lies.
+    """
+
+    def __init__(self, folder: Path, **parts: Unpack[RunParts]) -> None:
+        """Describe the run in a folder without reading it; parts that are given are not read."""
+        self.folder = folder
+        self._checked = False
+        self.__dict__.update(parts)
+
+    @classmethod
+    def of(cls, **parts: Unpack[RunParts]) -> Self:
+        """Build a run in memory, which lies in no folder, from its parts."""
+        run = cls(Path(), rejects=(), reviews=(), parents=(), settings={}, identity=None, started=None)
+        return run.replace(**parts)
+
+    @classmethod
+    def loaded(cls, folder: Path) -> Self:
+        """Read all parts of a run at once, and check that they belong together.
+
+        Raises:
+            InputError: the folder holds no run, or one without samples.
+            DamagedRunError: the run is damaged.
+        """
+        run = cls(folder)
+        with run.opened() as store:
+            samples = list(store.results.samples())
+            if not samples:
+                raise InputError(f"the run in {folder} holds no samples")
+            chunks, documents = store.chunks(), store.documents()
+            check_references(store, samples, chunks, documents)
+            for role in _ROLES:
+                store.told("models", role, "name")
+            store.told("configuration", "embedder")
+            store.told("compiled")
+            run.__dict__ |= {
+                "samples": samples,
+                "question_vectors": _question_vectors(store, len(samples)),
+                "rejects": list(store.results.rejects()),
+                "documents": documents,
+                "chunks": chunks,
+                "chunk_vectors": store.vectors(),
+                "reviews": store.reviews.all(),
+                "settings": _settings(store),
+                "parents": (_parent(store, folder, len(samples)),),
+            }
+        return run
+
+    @contextmanager
+    def opened(self) -> Iterator[RunStore]:
+        """Open the store of the run for reading.
+
+        Raises:
+            InputError: the folder holds no run.
+            DamagedRunError: the run is damaged.
+        """
+        with RunStore.read(self.folder, check=not self._checked) as store:
+            self._checked = True
+            yield store
+
+    @cached_property
+    def samples(self) -> Sequence[Sample]:
+        """Return the samples, in the order in which they were accepted."""
+        return self._read(lambda store: list(store.results.samples()))
+
+    @cached_property
+    def question_vectors(self) -> Vectors:
+        """Return the embeddings of the questions, a row for each sample."""
+        return self._read(lambda store: _question_vectors(store, len(self.samples)))
+
+    @cached_property
+    def rejects(self) -> Sequence[Reject]:
+        """Return the rejects. A review names one by its place, from 1, so further ones are added at the end."""
+        return self._read(lambda store: list(store.results.rejects()))
+
+    @cached_property
+    def documents(self) -> Sequence[Document]:
+        """Return the documents."""
+        return self._read(RunStore.documents)
+
+    @cached_property
+    def chunks(self) -> Sequence[Chunk]:
+        """Return all chunks, in order."""
+        return self._read(RunStore.chunks)
+
+    @cached_property
+    def chunk_vectors(self) -> Vectors:
+        """Return the embeddings of the chunks, a row for each."""
+        return self._read(RunStore.vectors)
+
+    @cached_property
+    def reviews(self) -> Sequence[Review]:
+        """Return every review, in order, those that were taken back among them."""
+        return self._read(lambda store: store.reviews.all())
+
+    @cached_property
+    def consensus(self) -> Mapping[str, Consensus]:
+        """Return what the reviewers of each sample come to, by the id of the sample."""
+        return readings(standing(self.reviews))
+
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """Return ``configuration``, ``models``, ``compiled``, ``corpus`` and ``skipped`` as ``run.json`` has them."""
+        return self._read(_settings)
+
+    @cached_property
+    def parents(self) -> tuple[Parent, ...]:
+        """Return what a run that is made of this one comes from: this one."""
+        return self._read(lambda store: (_parent(store, self.folder, len(self.samples)),))
+
+    @cached_property
+    def identity(self) -> str | None:
+        """Return the digest of everything that makes two runs the same."""
+        found: str | None = self._read(lambda store: store.meta("digest"))
+        return found
+
+    @cached_property
+    def started(self) -> datetime | None:
+        """Return when the run was begun."""
+        started, _ = self._read(RunStore.spent)
+        return datetime.fromisoformat(started) if started else None
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """Return what ``run.json`` holds: configuration, models, counts, tokens, seconds; made anew if it is missing.
+
+        Raises:
+            InputError: it cannot be read, or is damaged.
+        """
+        if run_files(self.folder).record.exists():
+            return read_record(self.folder)
+        with self.opened() as store:
+            return run_record(store, str(store.meta("ending") or "running")) if store.meta("models") else {}
+
+    @cached_property
+    def summary_lines(self) -> Sequence[str]:
+        """Return what was kept, what was refused and why, and what it took."""
+        return self._read(lambda store: account(store, self.record["reason"]))
+
+    def replace(self, **parts: Unpack[RunParts]) -> Self:
+        """Return the run with other parts in the place of its own."""
+        known = {name: value for name, value in self.__dict__.items() if name not in ("consensus", "summary_lines")}
+        other = type(self)(self.folder)
+        other.__dict__ |= known | parts
+        return other
+
+    def only(self, places: Iterable[int]) -> Self:
+        """Return the run with those samples alone that stand at ``places``, from 0, in that order."""
+        chosen = list(places)
+        samples = [self.samples[place] for place in chosen]
+        return self.replace(samples=samples, question_vectors=self.question_vectors[chosen])
+
+    def reviewed(self, *, signed: bool = False) -> Self:
+        """Return the run as reviewers left it: with their corrections, and without the samples that they refused.
+
+        A sample that nobody reviewed stays, and so does one that reviewers dispute; ``signed`` leaves out both.
+        """
+        places, samples = [], []
+        for place, sample in enumerate(self.samples):
+            found = self.consensus.get(sample.id)
+            verdict = found.verdict if found else None
+            if verdict == "good" or (verdict in (None, "disputed") and not signed):
+                places.append(place)
+                samples.append(mended(sample, found))
+        return self.only(places).replace(samples=samples)
+
+    def lineage(self, command: str, **options: Any) -> Lineage:
+        """Return the lineage of what a command makes of this run."""
+        return Lineage(command=command, options=options, parents=self.parents)
+
+    def __len__(self) -> int:
+        """Return how many samples there are."""
+        return len(self.samples)
+
+    @overload
+    def __getitem__(self, place: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Sample]: ...
+
+    def __getitem__(self, place: int | slice) -> Sample | Sequence[Sample]:
+        """Return a sample by its place, or several by a slice."""
+        return self.samples[place]
+
+    def _read(self, part: Callable[[RunStore], _Value]) -> _Value:
+        with self.opened() as store:
+            return part(store)
+
+
+def reject_sample(sample: Sample, step: str, reason: str) -> Reject:
+    """Build the reject recorded when a step removes a sample."""
+    return Reject(
+        step=step,
+        reason=reason,
+        chunk_id=sample.contexts[0].chunk_id,
+        probability=sample.probability,
+        question=sample.question,
+    )
+
+
+def save_run(out: Path, run: Run, lineage: Lineage) -> list[str]:
+    """Write a run to a new folder, whole or not at all, and return its summary.
+
+    Reviews of samples and rejects that the run does not hold are left out.
+
+    Raises:
+        ValueError: there is not one vector for each sample and each chunk.
+        InputError: the folder holds something already, or cannot be made.
+        RunError: it cannot be written.
+    """
+    check_free(out)
+    for what, items, rows in (
+        ("samples", run.samples, run.question_vectors),
+        ("chunks", run.chunks, run.chunk_vectors),
+    ):
+        if len(items) != len(rows):
+            raise ValueError(f"{len(items)} {what} and vectors of shape {rows.shape}")
+    digest = _digest(run)
+    meta = {
+        **{name: run.settings[name] for name in SETTINGS},
+        "asked": len(run.samples),
+        "identity": {"program": {"name": __version__, "sha256": None}, "content": digest},
+        "digest": digest,
+        "lineage": lineage.model_dump(mode="json"),
+        "ending": "complete",
+    }
+    with whole_folder(out, last=database_path(out).name) as aside:
+        check_free(out)  # another process may have made a run there before this one was alone
+        try:
+            with RunStore.create(aside, meta=meta, documents=run.documents, chunks=run.chunks) as store:
+                _fill(store, run)
+                write_files(store, "complete")
+                return account(store, None)
+        except GroundsetError as error:
+            cause = error.__cause__ or error
+            reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else cause
+            raise RunError(f"--out {out}: cannot be written, and nothing of it is left: {reason}") from error
+
+
+def _question_vectors(store: RunStore, samples: int) -> Vectors:
+    # A process that works on the run may have added some since the samples were read.
+    rows = list(store.results.vectors())[:samples]
+    return np.stack(rows) if rows else np.empty((0, 0), np.float32)
+
+
+def _settings(store: RunStore) -> dict[str, Any]:
+    return {name: store.meta(name) for name in SETTINGS}
+
+
+def _parent(store: RunStore, folder: Path, samples: int) -> Parent:
+    lineage = store.meta("lineage")
+    return Parent(
+        name=encodable(folder.resolve().name),
+        identity=store.told("digest"),
+        samples=samples,
+        lineage=None if lineage is None else Lineage.model_validate(lineage),
+    )
+
+
+def _fill(store: RunStore, run: Run) -> None:
+    ids = (chunk.chunk_id for chunk in run.chunks)
+    store.learn("vector", ((name, row.tobytes()) for name, row in zip(ids, run.chunk_vectors, strict=True)))
+    store.results.add(zip(run.samples, run.question_vectors, strict=True), run.rejects)
+    items = {
+        "sample": {sample.id for sample in run.samples},
+        "reject": {str(place) for place in range(1, len(run.rejects) + 1)},
+    }
+    store.reviews.add(*(review for review in run.reviews if review.item in items[review.kind]))
+    store.begin_session()
+
+
+def _digest(run: Run) -> str:
+    """Return one SHA-256 of the content: the same content is the same run, whatever made it."""
+    total = hashlib.sha256(json.dumps(run.settings["models"], sort_keys=True).encode())
+    for items in (run.samples, run.chunks, run.rejects):
+        total.update(f"{len(items)}\n".encode())
+        for item in items:
+            total.update(item.model_dump_json().encode())
+    return total.hexdigest()

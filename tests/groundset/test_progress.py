@@ -4,7 +4,7 @@ import time
 import pytest
 from rich.console import Console
 
-from groundset.engine import progress as progress_module
+from groundset import progress as progress_module
 from groundset.engine.decide import Settlement
 from groundset.progress import Progress, duration, roughly
 from groundset.store.tables import Verdict

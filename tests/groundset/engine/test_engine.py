@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scripted_run import Encoder, ScriptedEngine, ScriptedProgram, generate, scripted_recipe, write_documents
 
-from groundset.engine import run as run_module
+from groundset.engine import engine as run_module
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.store.run_store import RunStore

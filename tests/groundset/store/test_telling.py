@@ -22,7 +22,7 @@ from scripted_run import (
 )
 
 from groundset import open_run
-from groundset.engine import progress as progress_module
+from groundset import progress as progress_module
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers

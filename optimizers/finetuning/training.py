@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
-from optimizers.finetuning.loading import load_base, load_tokenizer, quiet, with_adapter
+from optimizers.finetuning.weights import load_base, load_tokenizer, quiet, with_adapter
 
 _PADDED = 32  # tokens; freely varying lengths made memory grow without end
 _AT_ONCE = 2048  # padded tokens in one pass: 16 GB with 1.5 billion weights, 24 GB with half as many tokens again

@@ -92,9 +92,9 @@ def test_outputs_whose_faults_no_row_has_stay_set_by_hand() -> None:
 def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test() -> None:
     fitted = fit_critic("chunk", splits_of(labels()), WordEncoder(), KNOWN, target_precision=0.8)
     assert set(fitted.heads.heads) == {"fit", "content", "self_contained"}
-    assert fitted.measures["test"]["auc"].value > 0.95
-    assert fitted.measures["test"]["passed_citation"].value < 0.2
-    assert set(fitted.probabilities["test"]) == {label.id for label in labels() if label.split == "test"}
+    assert fitted.verdicts.measures["test"]["auc"].value > 0.95
+    assert fitted.verdicts.measures["test"]["passed_citation"].value < 0.2
+    assert len(fitted.verdicts.probabilities["test"]) == sum(label.split == "test" for label in labels())
     assert [point.threshold for point in fitted.curve] == sorted(point.threshold for point in fitted.curve)
 
 
@@ -122,7 +122,7 @@ def test_what_a_threshold_promises_is_measured_on_what_runs_wrote() -> None:
     assert set(fitted.kinds) == {"place", "time"}
     assert sum(point.accepted for point in fitted.kinds.values()) == fitted.chosen.accepted < len(of_runs)
     assert sum(point.good for point in fitted.kinds.values()) == fitted.chosen.good
-    assert fitted.measures["test"]["precision_of_runs"].value == 1.0
+    assert fitted.verdicts.measures["test"]["precision_of_runs"].value == 1.0
     few = [label.model_copy(update={"kind": None}) if label.split == "train" else label for label in found]
     on_dev = fit_critic("judge", splits_of(few), WordEncoder(), KNOWN, target_precision=0.8)
     assert on_dev.curve[0].accepted == sum(label.split == "dev" for label in found)

@@ -4,21 +4,22 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from optimizers.fit_critic import lowest_threshold, precision_curve
 from optimizers.measures import (
     Interval,
     area_under_roc,
     average_precision,
     bootstrap,
     certain_gain,
+    detectable_gain,
     kappa,
     lower_bound,
     mean,
     mean_gain,
+    paired_deviation,
     paired_gain,
-    precision_at_recall,
     share,
 )
-from optimizers.thresholds import lowest_threshold, precision_curve
 from programs.critics.curve import point_at
 from programs.errors import PromiseError
 
@@ -42,11 +43,6 @@ def test_both_are_those_of_scikit_learn_ties_or_not() -> None:
             good = np.append(random.random(rows - 2) < 0.3, [True, False])
             assert area_under_roc(good, scores) == pytest.approx(roc_auc_score(good, scores))
             assert average_precision(good, scores) == pytest.approx(average_precision_score(good, scores))
-
-
-def test_precision_at_recall_takes_the_best_threshold_that_reaches_it() -> None:
-    assert precision_at_recall(GOOD, SCORES, 0.6) == 1.0  # two of three, no bad one
-    assert precision_at_recall(GOOD, SCORES, 0.9) == pytest.approx(3 / 4)
 
 
 def test_a_bootstrap_interval_holds_its_value_and_repeats() -> None:
@@ -150,3 +146,22 @@ def test_whole_documents_are_drawn_for_decisions() -> None:
     assert bootstrap(area_under_roc, flags, scores, documents, draws=200).low == pytest.approx(0.75)
     apart = ["good" if flag else "bad" for flag in flags]
     assert bootstrap(area_under_roc, flags, scores, apart, draws=50).value == pytest.approx(0.75)
+
+
+def test_more_rows_see_smaller_gains() -> None:
+    assert [round(detectable_gain(0.19, rows), 2) for rows in (10, 60, 300)] == [0.17, 0.07, 0.03]
+
+
+def test_a_gain_of_that_size_is_found_four_times_in_five() -> None:
+    random = np.random.default_rng(0)
+    drawn = random.normal(detectable_gain(0.2, 60), 0.2, (4000, 60))
+    found = np.abs(drawn.mean(axis=1)) > 1.96 * 0.2 / np.sqrt(60)
+    assert found.mean() == pytest.approx(0.8, abs=0.02)
+
+
+def test_the_spread_is_that_of_differences() -> None:
+    before = [0.1, 0.5, 0.9]
+    assert paired_deviation(before, [[0.2, 0.6, 1.0]]) == pytest.approx(0)
+    assert paired_deviation(before, [[0.2, 0.6, 1.0], [0.0, 0.5, 1.0]]) == pytest.approx((0.01 / 2) ** 0.5)
+    assert paired_deviation(before, []) is None
+    assert paired_deviation([0.1], [[0.2]]) is None

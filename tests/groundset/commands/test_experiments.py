@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from groundset.tracking.compiles import CompileStore
-from groundset.tracking.experiments import Experiment
+from groundset.tracking.compiles import CompileStore, Experiment
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 import pytest
 
-from groundset.tracking.compile_runs import CompileRuns
-from groundset.tracking.compiles import CompileStore
+from groundset.tracking.compiles import CompileRuns, CompileStore
 from optimizers.measures import mean, mean_gain
 from optimizers.report import CompileReport
 from programs.critics.states import CompiledState, dspy_version, signature_hash
@@ -51,6 +50,6 @@ def log(store: CompileStore, made: CompileReport) -> str:
     """Start a run for a report, log it and return the run's id."""
     with CompileRuns(lambda: store, pytest.fail) as runs:
         runs.start(made.state.step, made.state.model, made.state.optimizer, {"seed": 0})
-        run_id = runs.finish(made)
-    assert run_id is not None
-    return run_id
+        tracked = runs.finish(made)
+    assert tracked is not None
+    return tracked.split()[0].rstrip(",")

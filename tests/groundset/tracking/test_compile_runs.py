@@ -7,10 +7,10 @@ import mlflow
 import pytest
 from compile_reports import log, report
 
-from groundset.compiling.record import environment
-from groundset.tracking.compile_runs import CompileRuns
-from groundset.tracking.compiles import CompileStore
-from groundset.tracking.experiments import best_of
+from groundset.compiling.compiler import environment
+from groundset.tracking.compiles import CompileRuns, CompileStore, best_of
+from groundset.tracking.place import shown
+from groundset.tracking.promotion import promote
 from optimizers.report import CompileReport
 from programs.errors import InputError, PromotionError, TrackingError
 
@@ -37,8 +37,8 @@ def test_a_run_stands_in_the_store_while_its_step_is_compiled(store: CompileStor
         assert run.data.params == {"seed": "0"}
         assert run.data.tags["mlflow.source.type"] == "LOCAL", "MLflow's own tags are there too"
         with pytest.raises(PromotionError, match=f"{entry.run_id} did not finish \\(running\\)"):
-            store.promote(entry.run_id)
-        assert runs.finish(report(0.3, 0.6, 0.6)) == entry.run_id
+            promote(store, entry.run_id)
+        assert runs.finish(report(0.3, 0.6, 0.6)) == f"{entry.run_id} in {shown(store.uri)}"
     [entry] = store.experiments()
     assert entry.finished
     run = client.get_run(entry.run_id)
@@ -53,7 +53,7 @@ def test_a_crash_marks_the_run_failed_with_its_error_in_one_line(store: CompileS
     assert (failed.status, failed.error) == ("FAILED", "RuntimeError: no memory at http://host/x")
     assert [each.step for each in best_of(store.experiments(), 3)] == ["answer"]
     with pytest.raises(PromotionError, match=r"did not finish \(failed: RuntimeError: no memory"):
-        store.promote(failed.run_id)
+        promote(store, failed.run_id)
 
 
 def test_ctrl_c_marks_the_runs_killed_that_have_no_report(store: CompileStore) -> None:
@@ -68,7 +68,7 @@ def test_the_best_so_far_of_an_interrupted_compile_is_kept_and_not_promoted(stor
     assert (entry.status, entry.after["dev"]) == ("KILLED", pytest.approx(0.6))
     assert "state.json" in {file.path for file in mlflow.MlflowClient(store.uri).list_artifacts(run_id)}
     with pytest.raises(PromotionError, match=r"did not finish \(killed\)"):
-        store.promote(run_id)
+        promote(store, run_id)
 
 
 def test_a_critic_that_was_interrupted_has_no_test_rows_to_draw(store: CompileStore) -> None:
@@ -83,7 +83,7 @@ def test_a_file_of_labels_may_have_any_name(store: CompileStore) -> None:
     made = report(0.3, 0.6, 0.6)
     state = made.state.model_copy(update={"record": {"labels": [{"file": "labels (1)+a.jsonl", "sha256": "ab"}]}})
     run_id = log(store, dataclasses.replace(made, state=state, parameters=environment(state)))
-    assert store._client.get_run(run_id).data.params["labels.labels _1__a.jsonl"] == "ab"
+    assert store.client.get_run(run_id).data.params["labels.labels _1__a.jsonl"] == "ab"
 
 
 def test_a_report_that_cannot_be_logged_fails_its_run(store: CompileStore, tmp_path: Path) -> None:

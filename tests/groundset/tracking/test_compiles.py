@@ -19,9 +19,9 @@ import pytest
 from compile_reports import log, report
 
 from groundset.engine.states import Users, load_compiled
-from groundset.tracking.compiles import CompileStore
-from groundset.tracking.experiments import best_of
+from groundset.tracking.compiles import CompileStore, best_of
 from groundset.tracking.place import store_host
+from groundset.tracking.promotion import promote
 from groundset.tracking.runs import log_generation
 from optimizers.measures import Interval
 from programs.critics.states import CompiledState
@@ -57,14 +57,14 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 def check_a_whole_life(store: CompileStore, folder: Path) -> None:
     first = log(store, report(0.3, 0.6, 0.6))
-    name, gains = store.promote(first)
+    name, gains = promote(store, first)
     assert name == "groundset-answer-qwen-tiny-1b"
     assert gains["dev"].low > 0.25
     [file] = store.champion_files(folder)
     assert file == folder / "qwen-tiny-1b" / "answer.json"
     assert CompiledState.model_validate_json(file.read_bytes()).record == {"seed": 0}
     better = log(store, report(0.3, 0.8, 0.7))
-    store.promote(better)
+    promote(store, better)
     experiments = store.experiments()
     assert [(each.run_id, each.champion) for each in experiments] == [(better, True), (first, False)]
     assert experiments[0].after["dev"] == pytest.approx(0.8)
@@ -88,7 +88,7 @@ def test_a_champion_is_never_written_outside_of_its_folder(
     store: CompileStore, tmp_path: Path, changed: dict[str, Any], said: str
 ) -> None:
     run_id = log(store, report(0.3, 0.6, 0.6))
-    store.promote(run_id)
+    promote(store, run_id)
     [file] = (tmp_path / "artifacts").rglob("state.json")
     file.write_text(json.dumps(json.loads(file.read_text()) | changed))
     before = {path for path in tmp_path.rglob("*") if path.suffix == ".json"}
@@ -142,7 +142,7 @@ def test_another_machine_gets_the_figures_of_a_compile_and_no_texts(elsewhere: C
     for secret in ("SECRET", str(tmp_path), getpass.getuser(), "state.json", "predictions", sys.argv[0]):
         assert secret not in told
     with pytest.raises(PromotionError, match=r"was not sent to the store: compile it again with --track-texts\.$"):
-        elsewhere.promote(run_id)
+        promote(elsewhere, run_id)
 
 
 def test_another_machine_gets_only_the_kind_of_an_error(elsewhere: CompileStore) -> None:
@@ -297,10 +297,10 @@ def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store
 )
 def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore, dev: float, test: float) -> None:
     champion = log(store, report(0.3, 0.6, 0.6))
-    store.promote(champion)
+    promote(store, champion)
     rival = log(store, report(0.3, dev, test))
     with pytest.raises(PromotionError, match="within noise"):
-        store.promote(rival)
+        promote(store, rival)
     assert [each.champion for each in store.experiments() if each.run_id == champion] == [True]
 
 
@@ -308,38 +308,38 @@ def test_scores_that_are_no_numbers_promote_nothing(store: CompileStore) -> None
     made = report(0.3, 0.9, 0.9)
     rows = [{**row, "after_score": float("nan")} for row in made.rows]
     with pytest.raises(PromotionError, match=r"predictions\.parquet of \w+ is damaged"):
-        store.promote(log(store, dataclasses.replace(made, rows=rows)))
+        promote(store, log(store, dataclasses.replace(made, rows=rows)))
 
 
 def test_a_damaged_state_is_not_promoted(store: CompileStore) -> None:
     made = report(0.3, 0.9, 0.9)
     odd = made.state.model_copy(update={"predictor": {**made.state.predictor, "demos": [7]}})
     with pytest.raises(StateError, match=r"state\.json of \w+ in .*predictor\.demos\.0"):
-        store.promote(log(store, dataclasses.replace(made, state=odd)))
+        promote(store, log(store, dataclasses.replace(made, state=odd)))
     with pytest.raises(InputError, match="no champion"):
         load_compiled("champion", Users("lm", None, "qwen/tiny:1b", None), store.uri)
 
 
 def test_test_rows_are_told_and_decide_nothing(store: CompileStore) -> None:
-    store.promote(log(store, report(0.3, 0.6, 0.6)))
-    _, gains = store.promote(log(store, report(0.3, 0.9, 0.4)))
+    promote(store, log(store, report(0.3, 0.6, 0.6)))
+    _, gains = promote(store, log(store, report(0.3, 0.9, 0.4)))
     assert gains["test"].value == pytest.approx(-0.2)
 
 
 def test_rows_of_one_document_count_as_one(store: CompileStore) -> None:
-    store.promote(log(store, report(0.3, 0.5, 0.5)))
+    promote(store, log(store, report(0.3, 0.5, 0.5)))
     rival = report(0.3, 0.5, 0.5)
     rows = [{**row, "document": f"d{int(row['id'][-1]) % 6}"} for row in rival.rows]
     rows = [{**row, "after_score": 0.6 if row["document"] in ("d1", "d3", "d5") else 0.45} for row in rows]
     with pytest.raises(PromotionError, match="within noise"):
-        store.promote(log(store, dataclasses.replace(rival, rows=rows)))
+        promote(store, log(store, dataclasses.replace(rival, rows=rows)))
 
 
 def test_a_few_documents_decide_nothing(store: CompileStore) -> None:
     made = report(0.3, 0.6, 0.6)
     few = dataclasses.replace(made, rows=[{**row, "document": f"d{int(row['id'][-1]) % 4}"} for row in made.rows])
     with pytest.raises(PromotionError, match=r"dev rows to compare it on, 12, are of too few documents \(4 of 5\);"):
-        store.promote(log(store, few))
+        promote(store, log(store, few))
     assert store.experiments()[0].champion is False
 
 
@@ -349,10 +349,10 @@ def test_a_champion_gives_way_to_none_for_other_weights(store: CompileStore) -> 
         return log(store, dataclasses.replace(made, parameters={**made.parameters, "model_sha256": weights}))
 
     champion = made_for("a" * 64, 0.6)
-    store.promote(champion)
+    promote(store, champion)
     with pytest.raises(PromotionError, match=f"compiled for other weights than the champion {champion}"):
-        store.promote(made_for("b" * 64, 0.9))
-    store.promote(made_for("a" * 64, 0.9))
+        promote(store, made_for("b" * 64, 0.9))
+    promote(store, made_for("a" * 64, 0.9))
 
 
 def test_likelihoods_are_not_ranked_among_metrics(store: CompileStore) -> None:
@@ -368,37 +368,37 @@ def test_the_best_of_many_candidates_must_gain_more(store: CompileStore) -> None
     rows = [{**row, "after_score": 0.1 if int(row["id"][-1]) % 5 == 0 else 0.6} for row in made.rows]
     many = dataclasses.replace(made, rows=rows, figures={**made.figures, "tried": 40})
     with pytest.raises(PromotionError, match="the best of 40 candidates on them, is within noise"):
-        store.promote(log(store, many))
-    store.promote(log(store, dataclasses.replace(many, figures={**made.figures, "tried": 1})))
+        promote(store, log(store, many))
+    promote(store, log(store, dataclasses.replace(many, figures={**made.figures, "tried": 1})))
 
 
 def test_what_was_measured_otherwise_is_not_compared(store: CompileStore) -> None:
     champion = log(store, report(0.3, 0.6, 0.6))
-    store.promote(champion)
+    promote(store, champion)
     made = report(0.3, 0.8, 0.8)
     taught = made.state.model_copy(update={"optimizer": "finetune"})
     rows = [{**row, "id": f"{row['id']}/gold"} for row in made.rows]
     rival = log(store, dataclasses.replace(made, state=taught, rows=rows))
     with pytest.raises(PromotionError, match=f"{rival} by finetune, the champion {champion} by labeled: .*alias"):
-        store.promote(rival)
+        promote(store, rival)
 
 
 def test_all_compiles_are_found_whatever_their_number(store: CompileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = {log(store, report(0.3, 0.6, 0.6)) for _ in range(3)}
-    search = store._client.search_runs
-    monkeypatch.setattr(store._client, "search_runs", lambda *told, **more: search(*told, **more, max_results=2))
+    search = store.client.search_runs
+    monkeypatch.setattr(store.client, "search_runs", lambda *told, **more: search(*told, **more, max_results=2))
     assert {each.run_id for each in store.experiments()} == runs
 
 
 def test_the_first_champion_must_beat_the_step_as_it_was(store: CompileStore) -> None:
     with pytest.raises(PromotionError, match="within noise"):
-        store.promote(log(store, report(0.6, 0.6, 0.6)))
+        promote(store, log(store, report(0.6, 0.6, 0.6)))
     with pytest.raises(PromotionError, match="no compile of that id"):
-        store.promote("0" * 32)
+        promote(store, "0" * 32)
     run = log(store, report(0.3, 0.6, 0.6))
-    store.promote(run)
+    promote(store, run)
     with pytest.raises(PromotionError, match="champion already"):
-        store.promote(run)
+        promote(store, run)
 
 
 def test_a_generated_dataset_is_logged_once(store: CompileStore, tmp_path: Path) -> None:
@@ -419,14 +419,14 @@ def test_a_run_of_generate_is_no_compile_and_the_newest_compiles_are_named(store
     run_id = store.log_run("demo", "key", {}, {"accepted": 0.0}, samples)
     said = f"^{run_id} is a run of groundset generate, and only a compile can be promoted: "
     with pytest.raises(PromotionError, match=f"{said}there is no compile.$"):
-        store.promote(run_id)
+        promote(store, run_id)
     compiles = []
     for _ in range(4):
         compiles.append(log(store, report(0.3, 0.6, 0.6)))
         time.sleep(0.002)
     newest = ", ".join(rf"answer for qwen/tiny:1b \({each}\)" for each in reversed(compiles[1:]))
     with pytest.raises(PromotionError, match=f"{said}the newest compiles are {newest}; groundset experiments lists"):
-        store.promote(run_id)
+        promote(store, run_id)
 
 
 def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
@@ -441,7 +441,7 @@ def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
 
 def test_the_best_of_each_step_are_kept_and_champions_always(store: CompileStore) -> None:
     runs = [log(store, report(0.1, dev, dev)) for dev in (0.5, 0.7, 0.9)]
-    store.promote(runs[0])
+    promote(store, runs[0])
     kept = best_of(store.experiments(), 1)
     assert [each.run_id for each in kept] == [runs[2], runs[0]]
     assert pd.DataFrame(kept)["step"].unique().tolist() == ["answer"]

@@ -7,7 +7,7 @@ import dspy
 import pytest
 
 from groundset.runtime.adapter import PlainTextAdapter
-from optimizers.finetuning.turns import turns_of
+from optimizers.finetuning.base import turns_of
 from optimizers.gold_rows import AnswerGold, CompressGold, GoldRow, KeyphrasesGold, QuestionGold, RewriteGold
 from optimizers.labels import Label, QuestionLabel
 from optimizers.steps import COMPILABLE

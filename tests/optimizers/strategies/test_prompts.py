@@ -1,6 +1,7 @@
 """Every strategy on a small step, with a scripted model: what it tries, what it keeps, what it refuses."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -12,15 +13,15 @@ from dspy.utils.exceptions import LMUnexpectedError
 from groundset.data_files import data_path
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.journal import JournaledEngine, MemoryJournal
-from optimizers.compilation import Compilation
-from optimizers.compile_step import Setting, compile_step, dev_rows
 from optimizers.ledger import Ledger
+from optimizers.report import CompileReport
 from optimizers.step import GeneratorStep
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import worth as answer_worth
 from optimizers.steps.base import Judges, kind_of
 from optimizers.steps.examples import Examples
-from optimizers.strategies import STRATEGIES
+from optimizers.strategies import STRATEGIES, prompts
+from optimizers.strategies.prompts import dev_rows
 from programs.errors import LeakError, StrategyError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
@@ -103,20 +104,43 @@ JUDGES = Judges(
     languages=Languages(LANGUAGES),
 )
 DEMOS = read_demos(data_path("demos"))
-Compile = Callable[..., Compilation]
+Compile = Callable[..., CompileReport]
+
+
+class Listening:
+    """Hears nothing but what comes next."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.say = self.messages.append
+
+    def start(self, step: str, calls: int) -> None: ...
+
+    def call(self) -> None: ...
+
+
+def resources_of(examples: Examples, lm: Any = None, **options: Any) -> Any:
+    model = SimpleNamespace(lm=lm, adapter=PlainTextAdapter(), name="x", sha256=None, usage=lambda: {"seconds": 0.0})
+    handed = {"budget": 40, "seed": 0, "dev": 4, "test": 5, "teacher": None, "verbose": False, "sources": {}}
+    handed |= {"judges": JUDGES, "demos": DEMOS, "encoder": SimpleNamespace(encode=encode), "listener": Listening()}
+    handed |= {"model": model, "examples": lambda step: examples, "begin": lambda *_: None}
+    return SimpleNamespace(**handed | options)
 
 
 @pytest.fixture
-def compile_with() -> Compile:
+def compile_with(monkeypatch: pytest.MonkeyPatch) -> Compile:
+    monkeypatch.setattr(prompts, "LogprobCritic", lambda lm: TiltedCritic())
+
     def run(
-        name: str, engine: Any, step: str = "answer", examples: Examples | None = None, **settings: Any
-    ) -> Compilation:
+        name: str, engine: Any, step: str = "answer", examples: Examples | None = None, **options: Any
+    ) -> CompileReport:
         lm = dspy.LM("local/x", engine=JournaledEngine(engine, MemoryJournal()), cache=False, num_retries=0)
-        options = {"budget": 40, "dev": 4, "test": 5, **settings}
-        made_with = {"adapter": PlainTextAdapter(), "critic": TiltedCritic(), "judges": JUDGES, "demos": DEMOS}
-        setting = Setting(**made_with, encode=encode, **options)
-        with dspy.context(lm=lm):
-            return compile_step(step, STRATEGIES[name], examples or answers(), setting)
+        if teacher := options.get("teacher"):
+            options["teacher"] = SimpleNamespace(lm=teacher, name="large")
+        resources = resources_of(examples or answers(), lm, **options)
+        STRATEGIES[name].check(step, resources)
+        [report] = STRATEGIES[name].compile([step], resources)
+        return report
 
     return run
 
@@ -136,40 +160,37 @@ def test_a_strategy_finds_what_helps_and_says_so(compile_with: Compile, name: st
     assert compiled.measures["after"]["dev"].value == 1.0
     assert compiled.measures["after"]["test"].value == 1.0
     assert compiled.measures["gain"]["test"].value == 1.0
-    assert compiled.chosen > 0
+    assert compiled.state.record["chosen"] > 0
     assert magic in compiled.prompt
     assert "{{question}}" in compiled.prompt
-    shown = {key for demo in compiled.predictor["demos"] for key in demo}
+    shown = {key for demo in compiled.state.predictor["demos"] for key in demo}
     assert not shown & {"id", "split"}
-    assert (
-        dspy.Predict("question -> answer")
-        .load_state({**compiled.predictor, "signature": dspy.Predict("question -> answer").dump_state()["signature"]})
-        .demos
-    )
+    plain = dspy.Predict("question -> answer")
+    assert plain.load_state({**compiled.state.predictor, "signature": plain.dump_state()["signature"]}).demos
 
 
 def test_of_many_dev_rows_most_candidates_see_a_part_only(compile_with: Compile) -> None:
     engine = WishfulEngine("Who built mill number 3")
     compiled = compile_with("labeled", engine, examples=answers(dev=48), dev=48, budget=200)
-    whole = [each for each in compiled.tried[1:] if each["dev"] is not None]
-    assert len(compiled.tried) > 200 // 48 + 1
-    assert len(whole) == len(compiled.tried[1:]) // 4
-    assert compiled.chosen == max(whole, key=lambda each: each["dev"])["number"]
+    whole = [each for each in compiled.candidates[1:] if each["dev"] is not None]
+    assert len(compiled.candidates) > 200 // 48 + 1
+    assert len(whole) == len(compiled.candidates[1:]) // 4
+    assert compiled.state.record["chosen"] == max(whole, key=lambda each: each["dev"])["number"]
     assert compiled.measures["after"]["dev"].value == 1.0
     assert compiled.ending == "complete"
 
 
 def test_compiled_demos_leave_the_other_languages_theirs(compile_with: Compile) -> None:
     compiled = compile_with("labeled", WishfulEngine("Who built mill"))
-    languages = [demo.get("language") for demo in compiled.predictor["demos"]]
+    languages = [demo.get("language") for demo in compiled.state.predictor["demos"]]
     assert set(languages) == {"en", "de"}
-    assert all("Schloss" in demo["topic"] for demo in compiled.predictor["demos"] if demo["language"] == "de")
+    assert all("Schloss" in demo["topic"] for demo in compiled.state.predictor["demos"] if demo["language"] == "de")
 
 
 @pytest.mark.parametrize("name", ["labeled", "random-search", "knn"])
 def test_demos_by_hand_are_shown_beside_drawn_ones(compile_with: Compile, name: str) -> None:
     compiled = compile_with(name, WishfulEngine("Who built mill"))
-    demos = compiled.predictor["demos"]
+    demos = compiled.state.predictor["demos"]
     by_hand = [demo["question"] for demo in DEMOS["answer"]]
     assert [demo["question"] for demo in demos[: len(by_hand)]] == by_hand
     assert len(demos) > len(by_hand)
@@ -185,7 +206,7 @@ def test_a_drawn_demo_of_one_language_replaces_none_of_another(compile_with: Com
     examples = examples._replace(demos={**examples.demos, "train": [*german[:1], *examples.demos["train"][1:]]})
     compiled = compile_with("labeled", WishfulEngine("Who built mill"), examples=examples)
     for each in DEMOS["answer"]:
-        assert each["question"] in {demo["question"] for demo in compiled.predictor["demos"]}
+        assert each["question"] in {demo["question"] for demo in compiled.state.predictor["demos"]}
 
 
 def test_drawn_demos_may_take_the_place_of_their_own_kind() -> None:
@@ -206,7 +227,7 @@ def test_bootstraps_are_written_once(compile_with: Compile) -> None:
     engine = WishfulEngine("Who built mill number 99")
     # Nothing is good enough, so all candidates are the step as it was
     compiled = compile_with("random-search", engine, budget=80, examples=bare())
-    assert compiled.calls == engine.calls == 8, "the rows of dev and test ask the same as those of train"
+    assert compiled.figures["calls"] == engine.calls == 8, "the rows of dev and test ask the same as those of train"
 
 
 def test_what_a_teacher_writes_is_not_booked_to_the_step(compile_with: Compile) -> None:
@@ -222,7 +243,7 @@ def bare() -> Examples:
 
 def test_a_strategy_that_does_not_help_leaves_the_step_as_it_was(compile_with: Compile) -> None:
     compiled = compile_with("labeled", WishfulEngine("no such word"))
-    assert compiled.chosen == 0
+    assert compiled.state.record["chosen"] == 0
     assert compiled.measures["gain"]["dev"].value == 0.0
 
 
@@ -230,7 +251,7 @@ def test_the_budget_ends_a_search_and_train_and_test_rows_are_still_reported(com
     engine = WishfulEngine("Who built mill")
     compiled = compile_with("random-search", engine, budget=9)
     assert compiled.ending == "budget"
-    assert compiled.calls == engine.calls <= 4 + 9 + 2 * (4 + 5)
+    assert compiled.figures["calls"] == engine.calls <= 4 + 9 + 2 * (4 + 5)
     assert {"train", "dev", "test"} <= set(compiled.measures["after"])
 
 
@@ -238,8 +259,8 @@ def test_what_is_measured_again_costs_nothing(compile_with: Compile) -> None:
     engine = WishfulEngine("usually")
     # GEPA: what is known of the step as it is on dev, 4 train rows without and 4 with an instruction, and 4 dev rows
     compiled = compile_with("gepa", engine, budget=12)
-    assert compiled.tried[1]["dev"] == 1.0
-    assert compiled.calls == engine.calls
+    assert compiled.candidates[1]["dev"] == 1.0
+    assert compiled.figures["calls"] == engine.calls
 
 
 @pytest.mark.parametrize(
@@ -247,40 +268,39 @@ def test_what_is_measured_again_costs_nothing(compile_with: Compile) -> None:
     [("answer", 1200, 300), ("answer", 600, 150), ("answer", 40, 24), ("question", 1200, 150), ("answer", 9000, 300)],
 )
 def test_the_budget_decides_how_many_dev_rows_are_compared_on(step: str, budget: int, rows: int) -> None:
-    made_with = {"adapter": None, "critic": None, "judges": JUDGES, "demos": DEMOS, "encode": encode}
-    assert len(dev_rows(step, answers(dev=400), Setting(**made_with, budget=budget))) == rows
-    assert len(dev_rows(step, answers(dev=60), Setting(**made_with, budget=budget))) == min(rows, 60)
-    assert len(dev_rows(step, answers(dev=400), Setting(**made_with, budget=budget, dev=7))) == 7
+    for held, dev, expected in ((400, None, rows), (60, None, min(rows, 60)), (400, 7, 7)):
+        examples = answers(dev=held)
+        assert len(dev_rows(step, examples, resources_of(examples, budget=budget, dev=dev))) == expected
 
 
 def test_what_the_rows_can_see_is_said_before(compile_with: Compile) -> None:
-    told: list[str] = []
-    compiled = compile_with("labeled", WishfulEngine("mill number 3"), on_progress=told.append)
-    assert told[0] == "Measuring answer as it is on 4 examples, which can tell a gain of 0.60 from noise"
-    assert compiled.deviation is not None
+    listener = Listening()
+    compiled = compile_with("labeled", WishfulEngine("mill number 3"), listener=listener)
+    assert listener.messages[0] == "Measuring answer as it is on 4 examples, which can tell a gain of 0.60 from noise"
+    assert compiled.figures["detectable_gain"] != 0.6, "afterwards it is that of the candidates"
 
 
 @pytest.mark.parametrize(("name", "budget"), [("gepa", 6), ("random-search", 6), ("labeled", 3)])
 def test_what_was_not_compared_on_all_dev_rows_was_not_tested(compile_with: Compile, name: str, budget: int) -> None:
     compiled = compile_with(name, WishfulEngine("Who built mill"), budget=budget)
     assert compiled.ending == "budget"
-    assert len(compiled.tried) > 1
-    assert compiled.compared == 0
-    assert compiled.chosen == 0
+    assert len(compiled.candidates) > 1
+    assert compiled.figures["compared"] == 0
+    assert compiled.state.record["chosen"] == 0
 
 
 @pytest.mark.parametrize("name", ["gepa", "random-search", "labeled"])
 def test_what_was_compared_is_counted(compile_with: Compile, name: str) -> None:
     compiled = compile_with(name, WishfulEngine("usually" if name == "gepa" else "Who built mill"), budget=80)
-    assert 0 < compiled.compared < len(compiled.tried), "the step as it was is none of them"
-    assert compiled.compared == sum(each["dev"] is not None for each in compiled.tried[1:])
+    assert 0 < compiled.figures["compared"] < len(compiled.candidates), "the step as it was is none of them"
+    assert compiled.figures["compared"] == sum(each["dev"] is not None for each in compiled.candidates[1:])
 
 
 def test_gepa_ends_with_its_pool(compile_with: Compile) -> None:
     compiled = compile_with("gepa", WishfulEngine("no such word"), budget=400)
     assert compiled.ending == "complete"
-    assert compiled.calls < 100
-    assert len(compiled.tried) == 4, "the step as it was, and the pool"
+    assert compiled.figures["calls"] < 100
+    assert len(compiled.candidates) == 4, "the step as it was, and the pool"
 
 
 def test_an_interruption_keeps_the_best_so_far(compile_with: Compile) -> None:
@@ -295,7 +315,7 @@ def test_what_was_found_is_kept_where_the_report_is_interrupted(compile_with: Co
     whole = WishfulEngine("Who")
     found = compile_with("labeled", whole)
     compiled = compile_with("labeled", WishfulEngine("Who", fail_at=whole.calls, error=KeyboardInterrupt()))
-    assert (compiled.ending, compiled.chosen) == ("interrupted", found.chosen)
+    assert (compiled.ending, compiled.state.record["chosen"]) == ("interrupted", found.state.record["chosen"])
     assert compiled.measures["after"].keys() == {"dev"}
 
 
@@ -303,7 +323,7 @@ def test_a_prompt_that_is_too_long_is_a_bad_candidate(compile_with: Compile) -> 
     too_long = ContextLengthError("5,000 tokens do not fit into 4,096")
     compiled = compile_with("labeled", WishfulEngine("Who built mill", fail_at=7, error=too_long))
     assert compiled.measures["after"]["dev"].value == 1.0
-    assert 0.75 in [each["dev"] for each in compiled.tried[1:]], "it lost the row, and the others went on"
+    assert 0.75 in [each["dev"] for each in compiled.candidates[1:]], "it lost the row, and the others went on"
 
 
 @pytest.mark.parametrize("fail_at", [1, 7])
@@ -337,21 +357,21 @@ def test_a_second_model_writes_the_instructions(compile_with: Compile, name: str
     teacher = dspy.LM("local/t", engine=Teacher(text), cache=False, num_retries=0)
     compiled = compile_with(name, WishfulEngine("abracadabra"), teacher=teacher, budget=80)
     assert compiled.measures["after"]["dev"].value == 1.0
-    assert "abracadabra" in compiled.predictor["signature"]["instructions"]
+    assert "abracadabra" in compiled.state.predictor["signature"]["instructions"]
 
 
 def test_reanchor_moves_the_threshold_of_a_critic(compile_with: Compile) -> None:
     compiled = compile_with("reanchor", WishfulEngine("-"), "judge", verdicts(), budget=40, dev=12, test=12)
-    assert 0.1 < compiled.predictor["fields"]["fit"]["threshold"] < 0.3
+    assert 0.1 < compiled.state.predictor["fields"]["fit"]["threshold"] < 0.3
     assert compiled.measures["after"]["test_auc"].value == 1.0
 
 
 @pytest.mark.parametrize(
     ("name", "step", "message"),
     [
-        ("mipro", "answer", "--teacher"),
         ("reanchor", "answer", "deciding steps only; answer writes"),
-        ("fit-head", "judge", "no strategy for a language model"),
+        ("knn", "judge", "writing steps only; judge decides"),
+        ("gepa", "sound", "by --optimizer finetune only"),
     ],
 )
 def test_what_a_strategy_lacks_is_named(compile_with: Compile, name: str, step: str, message: str) -> None:

@@ -1,16 +1,22 @@
-"""The file of an adapter, as llama.cpp loads it beside its base model (GGUF of type ``adapter``).
+"""Weights as files: those of a GGUF file loaded into torch with an adapter beside them, and the adapter's own file.
 
-The format is that of llama.cpp's own conversion of ``peft`` adapters: for each weight ``W`` of the base model two
-tensors, ``W.lora_a`` of shape (rank, in) and ``W.lora_b`` of shape (out, rank), and ``adapter.lora.alpha``.
+llama.cpp loads that beside the base model (GGUF of type ``adapter``). The format is that of its own conversion of
+``peft`` adapters: for each weight ``W`` of the base model two tensors, ``W.lora_a`` of shape (rank, in) and
+``W.lora_b`` of shape (out, rank), and ``adapter.lora.alpha``.
 """
 
+import io
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from optimizers.finetuning.base import TrainingOptions
 from programs.errors import InputError
 
 _NAMES = {
@@ -27,6 +33,49 @@ _PLACE = re.compile(r"layers\.(\d+)\.(\w+\.\w+)\.lora_(A|B)\.")
 _INTERLEAVED = {"llama": ("attn_q", "attn_k")}
 
 Matrix = npt.NDArray[np.float32]
+
+
+def load_tokenizer(weights: Path) -> Any:
+    """Return the tokenizer of a GGUF file, with its chat template."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(weights.parent, gguf_file=weights.name)
+
+
+def load_base(weights: Path) -> Any:
+    """Return the model of a GGUF file, its weights dequantised to bfloat16."""
+    import torch
+    from transformers import AutoModelForCausalLM, GgufConfig
+
+    return AutoModelForCausalLM.from_pretrained(
+        weights.parent,
+        gguf_file=weights.name,
+        dtype=torch.bfloat16,
+        quantization_config=GgufConfig(dequantize=True),
+    )
+
+
+def with_adapter(base: Any, options: TrainingOptions) -> Any:
+    """Return a model with an untrained adapter beside the linear layers of its upper part."""
+    from peft import LoraConfig, get_peft_model
+
+    layers = base.config.num_hidden_layers
+    config = LoraConfig(
+        r=options.rank,
+        lora_alpha=options.alpha,
+        target_modules=[name.partition(".")[2] for name in _NAMES],
+        layers_to_transform=list(range(layers - round(layers * options.layers), layers)),
+        task_type="CAUSAL_LM",
+    )
+    return get_peft_model(base, config)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the libraries' bars and warnings to themselves; what is loaded is said by whoever asked for it."""
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:

@@ -1,7 +1,7 @@
 """How a head and a language model decide together."""
 
-from optimizers.ensemble import ASKED, demos_of, fit_blend, held_out
 from optimizers.labels import LabelledAnswer, QuestionLabel
+from optimizers.strategies.fit_ensemble import ASKED, demos_of, fit_blend, held_out
 
 
 def label(number: int, reason: str, passage: str = "The mill burned in 1893.") -> QuestionLabel:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from read_run import SAMPLES, TEXTS, make_run, sample, say
 
-from groundset.compiling import own_labels
-from groundset.compiling.own_labels import labels_from
+from groundset.compiling import labels as compile_labels
+from groundset.compiling.labels import labels_from
 from groundset.corpus.documents import document_id
 from optimizers.labels import ChunkLabel, Label, QuestionLabel, split_of
 from programs.errors import InputError
@@ -25,7 +25,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     ship({"id": "c", "document": "d", "split": "dev", "text": "Another text.", "label": "good", "reason": "ok"})
-    monkeypatch.setattr(own_labels, "label_files", lambda own: [file, *own])
+    monkeypatch.setattr(compile_labels, "label_files", lambda own: [file, *own])
     return ship
 
 

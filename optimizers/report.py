@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from optimizers.measures import Interval
 from programs.critics.states import CompiledState, dspy_version, signature_hash
@@ -14,33 +14,6 @@ from programs.steps import STEPS
 Row = Mapping[str, Any]
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 _BINS = 8
-
-
-class Report(Protocol):
-    """What every compile tells a person.
-
-    Attributes:
-        step: what was compiled.
-        ending: ``complete``, ``budget`` or ``interrupted``.
-        summary: what was found, in one sentence.
-        table: the figures, with their headings.
-        one_line: the outcome in a few words, for a list of all steps.
-    """
-
-    @property
-    def step(self) -> str: ...  # noqa: D102
-
-    @property
-    def ending(self) -> str: ...  # noqa: D102
-
-    @property
-    def summary(self) -> str: ...  # noqa: D102
-
-    @property
-    def table(self) -> Table: ...  # noqa: D102
-
-    @property
-    def one_line(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from groundset.printing import say, tell
 
 if TYPE_CHECKING:
     from groundset.tracking.compiles import CompileStore
-    from optimizers.report import Report
 
 _INTERRUPTED = 130
 _LIMITS = (("min", "ge"), ("max", "le"))
@@ -65,6 +64,7 @@ def compile_steps(options: CompileOptions) -> None:
     """
     from groundset.compiling.compiler import compile_steps as compile_each
     from groundset.tracking.compiles import CompileRuns
+    from optimizers.report import CompileReport
 
     files: list[Path] = []
     lines: list[str] = []
@@ -74,8 +74,10 @@ def compile_steps(options: CompileOptions) -> None:
             for report, file in compile_each(options, progress, runs.start):
                 files.append(file)
                 lines.append(report.one_line)
-                _show(report)
-                if tracked := runs.finish(report):
+                say()
+                say(report.summary)
+                print_table(*report.table)
+                if isinstance(report, CompileReport) and (tracked := runs.finish(report)):
                     say(f"Tracked as {tracked}.")
                 if report.ending == "interrupted":
                     raise KeyboardInterrupt
@@ -86,13 +88,6 @@ def compile_steps(options: CompileOptions) -> None:
         say(f"Interrupted: {kept}" if ended else "Interrupted: the same command takes it up again.", err=not ended)
         raise typer.Exit(_INTERRUPTED) from None
     _end(files, lines if len(options.steps) > 1 or "all" in options.steps else [])
-
-
-def _show(report: "Report") -> None:
-    """Print what was found and the figures."""
-    say()
-    say(report.summary)
-    print_table(*report.table)
 
 
 def _end(files: list[Path], lines: list[str]) -> None:

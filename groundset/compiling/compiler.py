@@ -10,14 +10,14 @@ from typing import Any
 
 from groundset import __version__
 from groundset.compiling.labels import own_files
-from groundset.compiling.modes import measure_modes
+from groundset.compiling.modes import ModeReport, measure_modes
 from groundset.compiling.options import CompileOptions
 from groundset.compiling.resources import TEST, OpenedResources
 from groundset.engine.failures import fatal_error
 from groundset.files import write_text
 from groundset.models.servers import check_server
 from optimizers.labels import read_all
-from optimizers.report import CompileReport, Report, state_text, versions_of
+from optimizers.report import CompileReport, state_text, versions_of
 from optimizers.strategies import STRATEGIES
 from optimizers.strategies.base import Listener
 from programs.critics.states import CompiledState, folder_of
@@ -36,7 +36,7 @@ def compile_steps(
     *,
     dev: int | None = None,
     test: int = TEST,
-) -> Iterator[tuple[Report, Path]]:
+) -> Iterator[tuple[CompileReport | ModeReport, Path]]:
     """Compile steps, and yield the report of each with the file of its state; of asking modes last.
 
     One that was interrupted is the last.

@@ -50,11 +50,10 @@ class ModeMeasure(NamedTuple):
 
 
 class ModeReport(NamedTuple):
-    """The measured modes of a model, the best first."""
+    """The measured modes of a model, the best first; it tells a person the same as a ``CompileReport``."""
 
     lm: str
     measures: tuple[ModeMeasure, ...]
-    step: str = "mode"
     ending: str = "complete"
 
     @property

@@ -1,7 +1,7 @@
 """The options of `groundset compile`."""
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -13,6 +13,12 @@ from programs.errors import InputError, StrategyError
 ALL, MODE = "all", "mode"
 
 
+def _option(default: Any, metavar: str | None, description: str, *, ge: int | None = None, **shown: Any) -> Any:
+    """Return a field with what the command line shows of it."""
+    extra = {"metavar": metavar, **shown} if metavar else shown
+    return Field(default, description=description, ge=ge, json_schema_extra=extra)
+
+
 class CompileOptions(BaseModel):
     """How steps are compiled. Every field is an option of the command, and its description the help."""
 
@@ -22,39 +28,24 @@ class CompileOptions(BaseModel):
         description="Steps by name, such as judge or question; mode, the asking mode of --lm; or all.",
         json_schema_extra={"metavar": "STEP...", "argument": True},
     )
-    optimizer: str | None = Field(
+    optimizer: str | None = _option(
         None,
-        description="The strategy; docs/compilation.md compares them.",
-        json_schema_extra={"metavar": "NAME", "show_default": "fit-head, with --lm labeled"},
+        "NAME",
+        "The strategy; docs/compilation.md compares them.",
+        show_default="fit-head, with --lm labeled",
     )
-    lm: str | None = Field(
-        None,
-        description="The language model to compile for; fit-head needs none.",
-        json_schema_extra={"metavar": "MODEL"},
-    )
-    teacher: str | None = Field(
-        None,
-        description="A larger model that writes demos or instructions, and judges modes.",
-        json_schema_extra={"metavar": "MODEL"},
-    )
-    labels: tuple[str, ...] = Field(
+    lm: str | None = _option(None, "MODEL", "The language model to compile for; fit-head needs none.")
+    teacher: str | None = _option(None, "MODEL", "A larger model that writes demos or instructions, and judges modes.")
+    labels: tuple[str, ...] = _option(
         (),
-        description="Labels and gold rows of your own, beside those that groundset ships; squad:FILE reads questions "
-        "of SQuAD. Repeatable.",
-        json_schema_extra={"metavar": "FILE"},
+        "FILE",
+        "Labels and gold rows of your own, beside those that groundset ships; squad:FILE reads questions of SQuAD. "
+        "Repeatable.",
     )
-    rows: int | None = Field(
-        None,
-        ge=1,
-        description="For finetune: how many gold rows are learned from.",
-        json_schema_extra={"metavar": "N", "show_default": "all"},
+    rows: int | None = _option(
+        None, "N", "For finetune: how many gold rows are learned from.", ge=1, show_default="all"
     )
-    budget: int = Field(
-        1200,
-        ge=1,
-        description="Language model calls that the strategy may make for each step.",
-        json_schema_extra={"metavar": "N"},
-    )
+    budget: int = _option(1200, "N", "Language model calls that the strategy may make for each step.", ge=1)
     target_precision: float | None = Field(
         None,
         ge=0.0,
@@ -66,27 +57,20 @@ class CompileOptions(BaseModel):
             "show_default": "chunk 0.8, judge 0.8, same 0.85, grounding 0.85, fit-ensemble 0.5",
         },
     )
-    embedder: str = Field(DEFAULT_EMBEDDER, description="The embedding model.", json_schema_extra={"metavar": "MODEL"})
-    seed: int = Field(0, description="Fixes what chance would decide.")
-    out: Path = Field(
-        Path("out/compiled"), description="The folder that the states go to.", json_schema_extra={"metavar": "DIR"}
+    embedder: str = _option(DEFAULT_EMBEDDER, "MODEL", "The embedding model.")
+    seed: int = _option(0, None, "Fixes what chance would decide.")
+    out: Path = _option(Path("out/compiled"), "DIR", "The folder that the states go to.")
+    track: bool = _option(True, None, "Log the compile in MLflow.", negatable=True)
+    track_texts: bool = _option(
+        False, None, "Send state, prompt and rows to a tracking server too; they hold texts of labels."
     )
-    track: bool = Field(True, description="Log the compile in MLflow.", json_schema_extra={"negatable": True})
-    track_texts: bool = Field(
-        False,
-        description="Send state, prompt and rows to a tracking server too; they hold texts of labels.",
-    )
-    tracking: str | None = Field(
+    tracking: str | None = _option(
         None,
-        description="The MLflow store, unless MLFLOW_TRACKING_URI names one.",
-        json_schema_extra={
-            "metavar": "URI|FOLDER",
-            "show_default": "mlruns/ if that folder is here, else one for all your projects",
-        },
+        "URI|FOLDER",
+        "The MLflow store, unless MLFLOW_TRACKING_URI names one.",
+        show_default="mlruns/ if that folder is here, else one for all your projects",
     )
-    verbose: bool = Field(
-        False, description="Let the optimizers' own words through.", json_schema_extra={"short": "-v"}
-    )
+    verbose: bool = _option(False, None, "Let the optimizers' own words through.", short="-v")
 
     @property
     def strategy(self) -> str:

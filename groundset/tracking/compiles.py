@@ -16,7 +16,7 @@ from groundset.privacy import without_secrets
 from groundset.tracking.place import VARIABLE, where
 from groundset.tracking.store import LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
 from optimizers.measures import Interval
-from optimizers.report import CompileReport, Report, confusion, draw_critic, state_text
+from optimizers.report import CompileReport, confusion, draw_critic, state_text
 from programs.critics.states import folder_of
 from programs.errors import GroundsetError, InputError, TrackingError
 
@@ -288,10 +288,10 @@ class CompileRuns:
             self._open_store = None
             self._warn(error)
 
-    def finish(self, report: Report) -> str | None:
+    def finish(self, report: CompileReport) -> str | None:
         """Log a report in the run of its step, and return where that is; None if it is not tracked."""
         store, run_id = self._store, self._runs.get(report.step)
-        if store is None or run_id is None or not isinstance(report, CompileReport):
+        if store is None or run_id is None:
             return None
         try:
             store.log_compile(report, run_id)

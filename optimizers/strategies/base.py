@@ -80,12 +80,18 @@ class Resources(Protocol):
         dev: how many examples candidates are compared on, by default as many as labels and budget allow.
         test: how many examples are reported at the end.
         verbose: whether optimizers may print.
-        embedder: the name of the embedding model.
+        embedder, encoder: the name of the embedding model, and the model.
         adapter: renders prompts.
         languages: those of runs, without their syntax.
         demos: the turns that steps start from.
         listener: hears what happens.
         begin: is called when the compile of a step begins, with the name of the model and the parameters.
+        model: the language model that is compiled for.
+        teacher: the larger model, if one was named.
+        weights: the weights of the language model, on this machine.
+        judges: who is asked about what a step writes.
+        sources: what examples are made from, for the record: ``labels``, ``gold`` and ``licences``.
+        folder: where the states of the language model go.
     """
 
     budget: int
@@ -103,39 +109,19 @@ class Resources(Protocol):
     begin: Begin
 
     @property
-    def encoder(self) -> Any:
-        """Return the embedding model."""
-        ...
-
+    def encoder(self) -> Any: ...  # noqa: D102
     @property
-    def model(self) -> OpenModel:
-        """Return the language model that is compiled for."""
-        ...
-
+    def model(self) -> OpenModel: ...  # noqa: D102
     @property
-    def teacher(self) -> OpenModel | None:
-        """Return the larger model, if one was named."""
-        ...
-
+    def teacher(self) -> OpenModel | None: ...  # noqa: D102
     @property
-    def weights(self) -> Weights:
-        """Return the weights of the language model, on this machine."""
-        ...
-
+    def weights(self) -> Weights: ...  # noqa: D102
     @property
-    def judges(self) -> Judges:
-        """Return who is asked about what a step writes."""
-        ...
-
+    def judges(self) -> Judges: ...  # noqa: D102
     @property
-    def sources(self) -> Mapping[str, Any]:
-        """Return what examples are made from, for the record: ``labels``, ``gold`` and ``licences``."""
-        ...
-
+    def sources(self) -> Mapping[str, Any]: ...  # noqa: D102
     @property
-    def folder(self) -> Path:
-        """Return where the states of the language model go."""
-        ...
+    def folder(self) -> Path: ...  # noqa: D102
 
     def labels(self, kind: Decided) -> list[Path]:
         """Return the files of labels of a kind, the user's own among them."""

@@ -114,32 +114,28 @@ class Task:
         return copied
 
 
-@dataclass(frozen=True)
-class Search:
-    """How candidates are found: the name of the strategy, what drives the optimizer, and how many demos a call takes.
-
-    ``run`` leaves what it tries in the ledger. ``nearest`` is 0 where a call is shown all demos.
-    """
-
-    name: str
-    run: Callable[[Task], None]
-    nearest: int = 0
+Search = Callable[[Task], None]  # drives an optimizer; what it tries stays in the ledger
 
 
 def prompt_strategy(
     name: str,
     needs: tuple[Need, ...],
     suits: str,
-    run: Callable[[Task], None],
+    search: Search,
     steps: Literal["all", "writing", "deciding"] = "all",
     nearest: int = 0,
 ) -> Strategy:
-    """Return the row of a strategy that compiles prompts; see :class:`Strategy` and :class:`Search`."""
-    search = Search(name, run, nearest)
-    return Strategy(name, ("labels", "embedder", "lm", *needs), suits, partial(compile_prompts, search), steps)
+    """Return the row of a strategy that compiles prompts; see :class:`Strategy`.
+
+    ``nearest`` is how many demos a call chooses from the state's own, 0 for all of them.
+    """
+    run = partial(compile_prompts, name, search, nearest)
+    return Strategy(name, ("labels", "embedder", "lm", *needs), suits, run, steps)
 
 
-def compile_prompts(search: Search, steps: Sequence[str], resources: Resources) -> Iterator[CompileReport]:
+def compile_prompts(
+    optimizer: str, search: Search, nearest: int, steps: Sequence[str], resources: Resources
+) -> Iterator[CompileReport]:
     """Compile the prompts of steps, one after the other; Ctrl-C keeps the best so far and ends it.
 
     Raises:
@@ -148,11 +144,10 @@ def compile_prompts(search: Search, steps: Sequence[str], resources: Resources) 
     """
     _ = resources.judges, resources.teacher  # what cannot be opened is said before the journal is made
     for step in steps:
-        yield compile_prompt(step, search, resources)
+        yield _compile_prompt(step, optimizer, search, nearest, resources)
 
 
-def compile_prompt(step: str, search: Search, resources: Resources) -> CompileReport:
-    """Compile the prompt of a step and return the report on the best candidate on dev rows."""
+def _compile_prompt(step: str, optimizer: str, search: Search, nearest: int, resources: Resources) -> CompileReport:
     model, listener, examples = resources.model, resources.listener, resources.examples(step)
     teacher = resources.teacher
     made_with = {"budget": resources.budget, "seed": resources.seed, "teacher": teacher.name if teacher else None}
@@ -161,7 +156,8 @@ def compile_prompt(step: str, search: Search, resources: Resources) -> CompileRe
     before = model.usage()
     with _quiet(resources.verbose), dspy.context(lm=model.lm):
         task, start = _task_of(step, examples, resources)
-        best, parts, ending = _compared(task, search, examples.inputs["test"][: resources.test], resources)
+        trying = f"Trying {optimizer} within {task.budget} calls"
+        best, parts, ending = _compared(task, search, nearest, trying, resources)
     return report_of(
         task.compiling,
         task.ledger,
@@ -170,7 +166,7 @@ def compile_prompt(step: str, search: Search, resources: Resources) -> CompileRe
         start=start,
         adapter=model.adapter,
         ending=ending,
-        nearest=search.nearest,
+        nearest=nearest,
         record={
             **resources.sources,
             "rows": {split: len(rows) for split, rows in examples.inputs.items()},
@@ -180,7 +176,7 @@ def compile_prompt(step: str, search: Search, resources: Resources) -> CompileRe
         used={key: value - before[key] for key, value in model.usage().items()},
         model=model.name,
         model_sha256=model.sha256,
-        optimizer=search.name,
+        optimizer=optimizer,
     )
 
 
@@ -233,7 +229,7 @@ def _task_of(step: str, examples: Examples, resources: Resources) -> tuple[Task,
 
 
 def _compared(
-    task: Task, search: Search, test: Sequence[dspy.Example], resources: Resources
+    task: Task, search: Search, nearest: int, trying: str, resources: Resources
 ) -> tuple[Candidate, dict[str, Sequence[dspy.Example]], str]:
     """Search, and return the best candidate, what it and the first one were measured on, and the ending."""
     say, dev, step = resources.listener.say, task.dev, task.compiling.step.name
@@ -245,17 +241,19 @@ def _compared(
         task.evaluate(task.student, dev[1:])
         seconds = (time.perf_counter() - started) / max(1, len(dev) - 1)
         minutes = seconds * (estimated_calls(step, resources.examples(step), resources) - len(dev)) / 60
-        say(f"Trying {search.name} within {task.budget} calls; about {minutes:.0f} minutes to go")
+        say(f"{trying}; about {minutes:.0f} minutes to go")
         ending = _search(task, search, say)
         before, best = task.ledger.candidates[0], task.ledger.best(dev)
         parts: dict[str, Sequence[dspy.Example]] = {"dev": dev}
         if ending != "interrupted":
+            test = resources.examples(step).inputs["test"][: resources.test]
             parts = {"train": task.train[: min(_REPORTED, len(dev))], "dev": dev, "test": test}
             say(f"Reporting {len(parts['train'])} train and {len(test)} test examples")
         try:
             for candidate in {before.number: before, best.number: best}.values():
-                program, nearest = task.copy(), search.nearest if candidate.number else 0
-                program.load(candidate.state, Nearest(nearest, task.encode) if nearest else None)
+                program = task.copy()
+                selects = nearest and candidate.number
+                program.load(candidate.state, Nearest(nearest, task.encode) if selects else None)
                 unseen = [example for rows in parts.values() for example in rows if example.id not in candidate.scores]
                 task.evaluate(program, unseen)
         except KeyboardInterrupt:  # what dev rows say is known already
@@ -268,7 +266,7 @@ def _search(task: Task, search: Search, say: Callable[[str], object]) -> str:
     """Search within the budget; what was tried until it ended is in the ledger."""
     task.ledger.budget = task.ledger.calls + task.budget
     try:
-        search.run(task)
+        search(task)
     except Stopped as stopped:
         if stopped.__cause__ is not None:
             raise

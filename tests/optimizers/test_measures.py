@@ -7,11 +7,13 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from optimizers.fit_critic import lowest_threshold, precision_curve
 from optimizers.measures import (
     Interval,
+    Score,
     area_under_roc,
     average_precision,
     bootstrap,
     certain_gain,
     detectable_gain,
+    gains_over,
     kappa,
     lower_bound,
     mean,
@@ -21,7 +23,7 @@ from optimizers.measures import (
     share,
 )
 from programs.critics.curve import point_at
-from programs.errors import PromiseError
+from programs.errors import PromiseError, PromotionError
 
 GOOD = np.array([True, True, False, True, False])
 SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.1])
@@ -165,3 +167,38 @@ def test_the_spread_is_that_of_differences() -> None:
     assert paired_deviation(before, [[0.2, 0.6, 1.0], [0.0, 0.5, 1.0]]) == pytest.approx((0.01 / 2) ** 0.5)
     assert paired_deviation(before, []) is None
     assert paired_deviation([0.1], [[0.2]]) is None
+
+
+def scored(*values: float, documents: int = 12, split: str = "dev") -> dict[tuple[str, str], Score]:
+    return {(split, str(n)): Score(value, f"d{n % documents}") for n, value in enumerate(values)}
+
+
+@pytest.mark.parametrize(
+    ("after", "tried", "reason"),
+    [
+        (scored(*[0.6] * 12), 1, None),
+        (scored(*[0.3] * 12), 1, "within noise"),
+        (scored(*[0.3, 0.65] * 6, documents=4), 1, "too few documents"),
+        # Half of the documents gain, and the rows of one count as one.
+        (scored(*[0.2, 0.55] * 30, documents=60), 1, None),
+        (scored(*[0.2, 0.55] * 30, documents=6), 1, "within noise"),
+        (scored(*[0.1, *[0.6] * 4] * 2, 0.1, 0.6), 1, None),
+        (scored(*[0.1, *[0.6] * 4] * 2, 0.1, 0.6), 40, "best of 40 candidates"),
+    ],
+)
+def test_a_champion_must_be_beaten_beyond_noise(after: dict, tried: int, reason: str | None) -> None:
+    before = scored(*[0.3] * 60)
+    if reason is None:
+        assert gains_over(before, after, tried)["dev"].low > 0
+    else:
+        with pytest.raises(PromotionError, match=reason):
+            gains_over(before, after, tried)
+
+
+def test_rows_that_two_were_not_both_measured_on_say_nothing() -> None:
+    both = scored(*[0.3] * 12) | scored(0.3, split="test")
+    assert gains_over(both, {("dev", "other"): Score(0.9, "d")}, 1) == {}
+    better = scored(*[0.6] * 12, 0.0) | scored(0.1, split="test")
+    gains = gains_over(both, better, 1)
+    assert gains["dev"].value == pytest.approx(0.3)
+    assert gains["test"].value == pytest.approx(-0.2)

@@ -101,9 +101,7 @@ def users(sha256: str | None = None) -> Users:
     return Users("lm", None, MODEL, sha256 or spec.sha256)
 
 
-def test_what_was_trained_is_written_measured_and_tracked(
-    trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_trained_is_written_measured_and_tracked(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
     (report, *others), out, ear = trained
     assert ear.calls == 8
     assert "pair-answer-sound: 8 batches" in ear.messages
@@ -115,9 +113,7 @@ def test_what_was_trained_is_written_measured_and_tracked(
     assert report.state.record["rows"] == {"train": 2, "dev": 1, "test": 1}
     [file] = report.files
     assert file == out / MODEL / f"pair-answer-sound-{report.state.adapter.sha256[:8]}.gguf"
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.chdir(tmp_path)
-    store = CompileStore.open()
+    store = CompileStore(f"sqlite:///{tmp_path}/mlflow.db", tmp_path)
     with CompileRuns(lambda: store, pytest.fail) as runs:
         runs.start("pair", MODEL, "finetune", {})
         run = runs.finish(report)

@@ -12,34 +12,19 @@ from optimizers.strategies import finetune, fit_ensemble
 from programs.errors import EngineError
 
 
-def test_unknown_steps_and_files_are_named(run, tmp_path):
-    ran = run("compile", "colour", "--out", tmp_path / "out")
-    assert ran.status == 2
-    assert "colour: no such step to compile; choose of keyphrases, question" in ran.err
-    ran = run("compile", "chunk", "--labels", tmp_path / "none.jsonl", "--out", tmp_path / "out")
-    assert ran.status == 2
-    assert f"--labels {tmp_path / 'none.jsonl'}: no such file" in ran.err
-
-
-def test_a_public_set_is_read_by_its_name(run, tmp_path):
-    file = tmp_path / "few.json"
-    file.write_text('{"data": []}', encoding="utf-8")
-    for named, fault in (
-        (f"squad:{tmp_path / 'none.json'}", "no such file"),
-        (f"squad:{file}", "no question of it can be learned from"),
-    ):
-        options = ("--optimizer", "finetune", "--lm", "smollm2-135m", "--labels", named)
-        ran = run("compile", "ask", *options, "--out", tmp_path / "o")
-        assert (ran.status, fault in ran.err) == (2, True), ran.err
-    assert not (tmp_path / "o").exists()
-
-
 def test_wrong_labels_are_refused_and_nothing_is_written(run, tmp_path):
-    file = tmp_path / "mine.jsonl"
-    file.write_text('{"id": "c1"}\n', encoding="utf-8")
-    ran = run("compile", "all", "--labels", file, "--out", tmp_path / "out")
-    assert ran.status == 2
-    assert f"{file}, line 1: " in ran.err
+    wrong, few = tmp_path / "mine.jsonl", tmp_path / "few.json"
+    wrong.write_text('{"id": "c1"}\n', encoding="utf-8")
+    few.write_text('{"data": []}', encoding="utf-8")
+    for labels, fault in (
+        (wrong, f"{wrong}, line 1: "),
+        (tmp_path / "none.jsonl", f"--labels {tmp_path / 'none.jsonl'}: no such file"),
+        (f"squad:{tmp_path / 'none.json'}", "no such file"),
+        (f"squad:{few}", "no question of it can be learned from"),
+    ):
+        options = ("--optimizer", "finetune", "--lm", "smollm2-135m", "--labels", labels)
+        ran = run("compile", "all", *options, "--out", tmp_path / "out")
+        assert (ran.status, fault in ran.err) == (2, True), ran.err
     assert not (tmp_path / "out").exists()
 
 
@@ -117,17 +102,10 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
 
 
 @pytest.mark.usefixtures("few_chunks")
-def test_options_that_are_wrong_leave_no_run(run, compile_for, tmp_path, monkeypatch):
-    compile_for()
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    assert run("compile", "reasoning", "--optimizer", "knn", "--lm", "tiny", "--out", tmp_path / "out").status == 2
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("few_chunks")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("colour",), "colour: no such step to compile; choose of keyphrases, question"),
         (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of finetune"),
         (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm."),
         (("answer",), "--optimizer fit-head compiles chunk, judge, same, grounding; answer is not fitted."),
@@ -136,15 +114,16 @@ def test_options_that_are_wrong_leave_no_run(run, compile_for, tmp_path, monkeyp
         (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),
         (("judge", "--optimizer", "fit-ensemble"), "--optimizer fit-ensemble compiles for a language model"),
         (("reasoning", "--optimizer", "knn", "--lm", "tiny"), "the labels hold no example outputs for reasoning"),
+        (("mode", "--lm", "tiny"), "--teacher"),
     ],
 )
-def test_what_a_strategy_lacks_is_said_in_one_line(run, compile_for, tmp_path, options, message):
+def test_what_a_strategy_lacks_is_said_in_one_line(run, compile_for, tmp_path, monkeypatch, options, message):
     engine = compile_for()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     ran = run("compile", *options, "--out", tmp_path / "out")
-    assert ran.status == 2
-    assert message in ran.err
+    assert (ran.status, message in ran.err) == (2, True), ran.err
     assert engine.calls == 0
-    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.iterdir()) == [], "no state and no run"
 
 
 @pytest.mark.parametrize(("step", "optimizer"), [("answer", "labeled"), ("judge", "fit-ensemble")])
@@ -175,20 +154,15 @@ def test_the_help_tells_the_precision_that_each_head_is_fitted_for():
 
 
 def test_a_mode_is_measured_where_a_judge_is_named(run, monkeypatch, tmp_path):
-    lm, judge = "openai/small@http://127.0.0.1:9/v1", "openai/strong@http://127.0.0.1:9/v1"
-    ran = run("compile", "mode", "--lm", lm, "--out", tmp_path / "out")
-    assert (ran.status, "--teacher" in ran.err) == (2, True)
-
     def measure_modes(lm, judging_lm, *, out, **options):
         measures = (modes.ModeMeasure("free", 24, 20, 15), modes.ModeMeasure("guided", 24, 8, 4))
         return modes.ModeReport(lm, measures), out / "small" / "mode.json"
 
     monkeypatch.setattr(compiler, "measure_modes", measure_modes)
     monkeypatch.setattr(compiler, "check_server", lambda model: None)
-    ran = run("compile", "mode", "--lm", lm, "--teacher", judge, "--out", tmp_path / "out")
+    models = [f"openai/{name}@http://127.0.0.1:9/v1" for name in ("small", "strong")]
+    ran = run("compile", "mode", "--lm", models[0], "--teacher", models[1], "--out", tmp_path / "out")
     assert ran.status == 0, ran.err
-    assert [line.split()[0] for line in ran.out.splitlines() if line.startswith(("free", "guided"))] == [
-        "free",
-        "guided",
-    ]
+    rows = [line.split()[0] for line in ran.out.splitlines() if line.startswith(("free", "guided"))]
+    assert rows == ["free", "guided"]
     assert "Tracked" not in ran.out

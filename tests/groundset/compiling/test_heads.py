@@ -76,13 +76,14 @@ def test_the_same_labels_give_the_same_states(folder: Path, tmp_path: Path, comp
 
 
 def test_states_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="another --embedder"):
-        load_compiled(str(folder), Users("head", "d" * 64))
-    with pytest.raises(InputError, match="no such folder"):
-        load_compiled(str(tmp_path / "nowhere"), Users("head", SHA))
-    with pytest.raises(InputError, match="no compiled states"):
-        load_compiled(str(tmp_path / "labels"), Users("head", SHA))
     file = folder / "head" / "chunk.json"
+    for place, sha256, reason in (
+        (folder, "d" * 64, "another --embedder"),
+        (tmp_path / "nowhere", SHA, "no such folder"),
+        (tmp_path / "labels", SHA, "no compiled states"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            load_compiled(str(place), Users("head", sha256))
     file.write_text(file.read_text(encoding="utf-8").replace('"dspy": "', '"dspy": "0'), encoding="utf-8")
     with pytest.raises(StateError, match="version of DSPy"):
         load_compiled(str(folder), Users("head", SHA))
@@ -104,10 +105,11 @@ def test_heads_for_vectors_of_another_length_are_refused_by_their_file(tmp_path:
         load_compiled(str(tmp_path), users)
 
 
-def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand() -> None:
-    assert not load_compiled("none", Users("head", SHA)).states
-    assert not load_compiled("shipped", Users("head", SHA)).states
-    assert not load_compiled("shipped", Users("lm", None)).states
+@pytest.mark.parametrize(
+    ("choice", "users"), [("none", Users("head", SHA)), ("shipped", Users("head", SHA)), ("shipped", Users("lm"))]
+)
+def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand(choice: str, users: Users) -> None:
+    assert not load_compiled(choice, users).states
 
 
 def test_what_a_folder_lacks_is_taken_from_what_ships(tmp_path: Path) -> None:

@@ -33,27 +33,22 @@ def report_of(
     *,
     start: dspy.Predict,
     adapter: Any,
-    ending: str,
     nearest: int,
     record: Mapping[str, Any],
-    parameters: Mapping[str, Any],
     used: Mapping[str, float],
     **fields: Any,
 ) -> CompileReport:
-    """Return the report of a search.
+    """Return the report of a search, but for its parameters and its ending.
 
     Args:
         compiling: the step.
         ledger: has every candidate; the first is the step as it was.
         best: the candidate to keep.
-        parts: the examples that both were evaluated on, by split, ``dev`` among them; of one that was interrupted only
-            those.
+        parts: the examples that both were evaluated on, by split, ``dev`` among them.
         start: the predictor that the search started from.
         adapter: renders the prompt.
-        ending: ``complete``, ``budget`` or ``interrupted``.
         nearest: how many demos a call chooses from the state's own, 0 for all of them.
         record: what the state says of how it was made.
-        parameters: what it was made with.
         used: calls, tokens and seconds of the model.
         fields: further fields of the state.
     """
@@ -63,12 +58,14 @@ def report_of(
     deviation = paired_deviation(_values(before, dev), [_values(each, dev) for each in compared])
     # As the candidates really differed, else as it was measured of the step before.
     detectable = round(detectable_gain(deviation or compiling.deviation, len(dev)), 4)
-    gain = {
-        name: mean_gain(_values(before, rows), _values(best, rows), _documents(rows)) for name, rows in parts.items()
+    measures = {
+        "before": _measures(before, parts, compiling.step.decides),
+        "after": _measures(best, parts, compiling.step.decides),
+        "gain": {
+            name: mean_gain(_values(before, rows), _values(best, rows), _documents(rows))
+            for name, rows in parts.items()
+        },
     }
-    versions = (("before", before), ("after", best))
-    measures = {name: _measures(candidate, parts, compiling.step.decides) for name, candidate in versions}
-    measures["gain"] = gain
     count = len(ledger.candidates)
     state = new_state(
         compiling.step.name,
@@ -94,9 +91,7 @@ def report_of(
         rows=[_row(example, name, before, best) for name, rows in parts.items() for example in rows],
         candidates=[_summary(candidate, dev) for candidate in ledger.candidates],
         prompt=_rendered(predictor, start, adapter),
-        parameters=parameters,
         figures={**used, **figures},
-        ending=ending,
     )
 
 

@@ -12,6 +12,7 @@ from programs.errors import PromotionError
 Flags = Sequence[bool]
 Scores = Sequence[float]
 Measure = Callable[[npt.NDArray[np.bool_], npt.NDArray[np.float64]], float]
+_DRAWS = 1000
 _FEWEST_ROWS = 3  # of which differences say anything of their spread
 _FEWEST_DOCUMENTS = 5  # that a champion must have been measured on: of fewer all may gain by luck
 
@@ -64,15 +65,7 @@ def average_precision(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.f
     return float(np.sum(np.diff(passed, prepend=0) * passed / (steps + 1)) / passed[-1])
 
 
-def bootstrap(
-    measure: Measure,
-    good: Flags,
-    probability: Scores,
-    units: Sequence[str] | None = None,
-    *,
-    draws: int = 1000,
-    seed: int = 0,
-) -> Interval:
+def bootstrap(measure: Measure, good: Flags, probability: Scores, units: Sequence[str] | None = None) -> Interval:
     """Return a measure with its percentile bootstrap interval.
 
     With ``units``, the documents of the rows, whole documents are drawn; else good and bad rows are, apart.
@@ -83,18 +76,11 @@ def bootstrap(
     flags, scores = np.asarray(good, dtype=bool), np.asarray(probability, dtype=float)
     if flags.all() or not flags.any():
         raise ValueError("a measure of decisions needs good and bad rows")
-    return _bootstrapped(lambda rows: measure(flags[rows], scores[rows]), flags, units, draws, seed)
+    return _bootstrapped(lambda rows: measure(flags[rows], scores[rows]), flags, units)
 
 
 def paired_gain(
-    measure: Measure,
-    good: Flags,
-    before: Scores,
-    after: Scores,
-    units: Sequence[str] | None = None,
-    *,
-    draws: int = 1000,
-    seed: int = 0,
+    measure: Measure, good: Flags, before: Scores, after: Scores, units: Sequence[str] | None = None
 ) -> Interval:
     """Return by how much ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
 
@@ -103,24 +89,22 @@ def paired_gain(
     """
     flags = np.asarray(good, dtype=bool)
     old, new = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
-    return _bootstrapped(
-        lambda rows: measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]), flags, units, draws, seed
-    )
+    return _bootstrapped(lambda rows: measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]), flags, units)
 
 
 def _bootstrapped(
-    statistic: Callable[[npt.NDArray[np.intp]], float],
-    flags: npt.NDArray[np.bool_],
-    units: Sequence[str] | None,
-    draws: int,
-    seed: int,
+    statistic: Callable[[npt.NDArray[np.intp]], float], flags: npt.NDArray[np.bool_], units: Sequence[str] | None
 ) -> Interval:
-    drawn = _draws(flags, draws, seed) if units is None else _document_draws(flags, units, draws, seed)
-    low, high = np.quantile([statistic(rows) for rows in drawn], [0.025, 0.975])
-    return Interval(statistic(np.arange(len(flags))), float(low), float(high))
+    drawn = _draws(flags) if units is None else _document_draws(flags, units)
+    return _interval(statistic(np.arange(len(flags))), [statistic(rows) for rows in drawn])
 
 
-def mean(values: Scores, units: Sequence[str] | None = None, *, draws: int = 1000, seed: int = 0) -> Interval:
+def _interval(value: float, drawn: Scores | npt.NDArray[np.float64]) -> Interval:
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Interval(float(value), float(low), float(high))
+
+
+def mean(values: Scores, units: Sequence[str] | None = None) -> Interval:
     """Return the mean of scores with its percentile bootstrap interval.
 
     With ``units``, the documents of the rows, whole documents are drawn, because rows of one are alike; if all rows
@@ -134,9 +118,8 @@ def mean(values: Scores, units: Sequence[str] | None = None, *, draws: int = 100
         raise ValueError("a mean needs scores")
     places = _places(units, len(scores))
     sums, counts = np.bincount(places, weights=scores), np.bincount(places)
-    drawn = np.random.default_rng(seed).integers(0, len(sums), (draws, len(sums)))
-    low, high = np.quantile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [0.025, 0.975])
-    return Interval(float(scores.mean()), float(low), float(high))
+    drawn = np.random.default_rng(0).integers(0, len(sums), (_DRAWS, len(sums)))
+    return _interval(scores.mean(), sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
 
 
 def mean_gain(before: Scores, after: Scores, units: Sequence[str] | None = None) -> Interval:
@@ -178,31 +161,19 @@ def share(count: int, total: int) -> Interval:
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
-    from scipy.stats import binomtest
-
-    if not total:
-        return Interval(0.0, 0.0, 1.0)
-    bounds = binomtest(count, total).proportion_ci(0.95, method="wilson")
-    return Interval(count / total, float(bounds.low), float(bounds.high))
+    return Interval(count / total, *_wilson(count, total, "two-sided")) if total else Interval(0.0, 0.0, 1.0)
 
 
 def lower_bound(count: int, total: int) -> float:
     """Return the one-sided lower 95 % Wilson bound of a share; 0 for none of none."""
+    return _wilson(count, total, "greater")[0] if total else 0.0
+
+
+def _wilson(count: int, total: int, alternative: str) -> tuple[float, float]:
     from scipy.stats import binomtest
 
-    if not total:
-        return 0.0
-    return float(binomtest(count, total, alternative="greater").proportion_ci(0.95, method="wilson").low)
-
-
-def kappa(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return Cohen's kappa of two annotations of the same rows: 1 for full agreement, 0 for chance.
-
-    Source: J. Cohen, A coefficient of agreement for nominal scales (1960).
-    """
-    from sklearn.metrics import cohen_kappa_score
-
-    return float(cohen_kappa_score(first, second))
+    bounds = binomtest(count, total, alternative=alternative).proportion_ci(0.95, method="wilson")
+    return float(bounds.low), float(bounds.high)
 
 
 def detectable_gain(deviation: float, rows: int) -> float:
@@ -278,23 +249,21 @@ def _places(units: Sequence[str] | None, count: int) -> npt.NDArray[np.intp]:
     return np.array([numbers[unit] for unit in units], dtype=np.intp)
 
 
-def _document_draws(
-    flags: npt.NDArray[np.bool_], units: Sequence[str], draws: int, seed: int
-) -> list[npt.NDArray[np.intp]]:
+def _document_draws(flags: npt.NDArray[np.bool_], units: Sequence[str]) -> list[npt.NDArray[np.intp]]:
     """Draw documents until so many draws hold good and bad rows; rows, where too few documents do."""
-    random, places = np.random.default_rng(seed), _places(units, len(flags))
+    random, places = np.random.default_rng(0), _places(units, len(flags))
     rows = [np.flatnonzero(places == number) for number in range(places.max() + 1)]
     found = []
-    for _ in range(2 * draws):
+    for _ in range(2 * _DRAWS):
         drawn = np.concatenate([rows[number] for number in random.integers(0, len(rows), len(rows))])
         if flags[drawn].any() and not flags[drawn].all():
             found.append(drawn)
-        if len(found) == draws:
+        if len(found) == _DRAWS:
             return found
-    return _draws(flags, draws, seed)
+    return _draws(flags)
 
 
-def _draws(flags: npt.NDArray[np.bool_], draws: int, seed: int) -> list[npt.NDArray[np.intp]]:
-    random = np.random.default_rng(seed)
+def _draws(flags: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.intp]]:
+    random = np.random.default_rng(0)
     good, bad = np.flatnonzero(flags), np.flatnonzero(~flags)
-    return [np.concatenate([random.choice(good, len(good)), random.choice(bad, len(bad))]) for _ in range(draws)]
+    return [np.concatenate([random.choice(good, len(good)), random.choice(bad, len(bad))]) for _ in range(_DRAWS)]

@@ -24,7 +24,6 @@ from optimizers.labels import (
     read_all,
     split_of,
 )
-from optimizers.measures import kappa
 from optimizers.public_sets import PUBLIC_SETS
 from programs.errors import InputError
 from programs.language import language_of
@@ -323,4 +322,6 @@ def _agreement(labels: Sequence[Label]) -> dict[str, float | None] | None:
 
 def _kappa(first: Sequence[str], second: Sequence[str]) -> float | None:
     """Return Cohen's kappa, None where all annotations are the same and it is not defined."""
-    return kappa(first, second) if len({*first, *second}) > 1 else None
+    from sklearn.metrics import cohen_kappa_score
+
+    return float(cohen_kappa_score(first, second)) if len({*first, *second}) > 1 else None

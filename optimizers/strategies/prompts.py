@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -158,26 +158,21 @@ def _compile_prompt(step: str, optimizer: str, search: Search, nearest: int, res
         task, start = _task_of(step, examples, resources)
         trying = f"Trying {optimizer} within {task.budget} calls"
         best, parts, ending = _compared(task, search, nearest, trying, resources)
-    return report_of(
+    report = report_of(
         task.compiling,
         task.ledger,
         best,
         parts,
         start=start,
         adapter=model.adapter,
-        ending=ending,
         nearest=nearest,
-        record={
-            **resources.sources,
-            "rows": {split: len(rows) for split, rows in examples.inputs.items()},
-            **made_with,
-        },
-        parameters=made_with,
+        record={**resources.sources, "rows": {name: len(rows) for name, rows in examples.inputs.items()}, **made_with},
         used={key: value - before[key] for key, value in model.usage().items()},
         model=model.name,
         model_sha256=model.sha256,
         optimizer=optimizer,
     )
+    return replace(report, parameters=made_with, ending=ending)
 
 
 def dev_rows(step: str, examples: Examples, resources: Resources) -> list[dspy.Example]:

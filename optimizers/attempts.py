@@ -90,10 +90,10 @@ def attempt_worth(
     value = float(pred.probability)
     if pred_name is None:
         return value
-    refused = [f"{each['step']} refused{_quoted(each)}: {each['reason']}." for each in pred.rejects]
+    refused = [f"{reject['step']} refused{_quoted(reject)}: {reject['reason']}." for reject in pred.rejects]
     accepted = [f"Accepted: {pred.question} (good with probability {value:.2f})."] if pred.drafts else []
-    told = " ".join([*accepted, *refused]) or "Nothing was made or refused."
-    return ScoreWithFeedback(score=value, feedback=told)
+    feedback = " ".join([*accepted, *refused]) or "Nothing was made or refused."
+    return ScoreWithFeedback(score=value, feedback=feedback)
 
 
 def _quoted(reject: dict[str, Any]) -> str:

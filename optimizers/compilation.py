@@ -54,8 +54,8 @@ def report_of(
     """
     before, dev = ledger.candidates[0], parts["dev"]
     predictor = _finished(best.state, start)
-    compared = [each for each in ledger.candidates[1:] if each.mean(dev) is not None]
-    deviation = paired_deviation(_values(before, dev), [_values(each, dev) for each in compared])
+    compared = [candidate for candidate in ledger.candidates[1:] if candidate.mean(dev) is not None]
+    deviation = paired_deviation(_values(before, dev), [_values(candidate, dev) for candidate in compared])
     # As the candidates really differed, else as it was measured of the step before.
     detectable = round(detectable_gain(deviation or compiling.deviation, len(dev)), 4)
     measures = {

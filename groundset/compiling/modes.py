@@ -64,14 +64,14 @@ class ModeReport(NamedTuple):
     @property
     def table(self) -> Table:
         """Return the figures of every mode."""
-        rows = [(each.mode, str(each.share), str(each.made), str(each.passages)) for each in self.measures]
+        rows = [(found.mode, str(found.share), str(found.made), str(found.passages)) for found in self.measures]
         return ("mode", "good samples a passage", "made", "passages"), rows
 
     @property
     def one_line(self) -> str:
         """Return the best mode, and how many passages gave a good sample in each."""
         best, *others = self.measures
-        shares = "; ".join(f"{each.mode} {each.share}" for each in others)
+        shares = "; ".join(f"{found.mode} {found.share}" for found in others)
         return f"mode: {best.mode} ({best.share} of passages give a good sample; {shares})"
 
 

@@ -52,9 +52,9 @@ class Trainer:
         with quiet():
             self.tokenizer: Any = load_tokenizer(weights)
             self.model: Any = with_adapter(load_base(weights), options)
-        self._learning = [each for each in self.model.parameters() if each.requires_grad]
-        for each in self._learning:
-            each.data = each.data.float()
+        self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
+        for weight in self._learning:
+            weight.data = weight.data.float()
 
     def train(
         self,
@@ -80,7 +80,7 @@ class Trainer:
         plan = [batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)]
         optimizer = torch.optim.AdamW(self._learning, lr=options.rate, weight_decay=0.0)
         done = self._resume(folder, optimizer)
-        each, spent = len(plan) // options.epochs, self.seconds
+        per_epoch, spent = len(plan) // options.epochs, self.seconds
         begun = saved = time.monotonic()
         self.model.train()
         for step, batch in enumerate(plan[done:], done + 1):
@@ -90,7 +90,7 @@ class Trainer:
             torch.nn.utils.clip_grad_norm_(self._learning, _CLIP)
             optimizer.step()
             optimizer.zero_grad()
-            ended, stops = step % each == 0, stopped()
+            ended, stops = step % per_epoch == 0, stopped()
             self.curve.append(
                 TrainingStep(step, len(plan), loss, self._loss_of(held_out) if ended and held_out else None)
             )
@@ -189,7 +189,7 @@ class Trainer:
             "asked": self._asked,
             "learned": self._learning,
             "optimizer": optimizer.state_dict(),
-            "curve": [tuple(told) for told in self.curve],
+            "curve": [tuple(entry) for entry in self.curve],
             "seconds": self.seconds,
         }
         aside = folder / f"{_CHECKPOINT}.part"
@@ -208,7 +208,7 @@ class Trainer:
             return 0
         self._take(state["learned"])
         optimizer.load_state_dict(state["optimizer"])
-        self.curve = [TrainingStep(*told) for told in state["curve"]]
+        self.curve = [TrainingStep(*entry) for entry in state["curve"]]
         self.seconds = float(state["seconds"])
         return int(state["step"])
 
@@ -221,8 +221,8 @@ class Trainer:
 
     @property
     def _asked(self) -> str:
-        told = {**self.options.model_dump(), "rows": self._learns_from, "weights": self._weights_sha256}
-        return json.dumps(told, sort_keys=True)
+        asked = {**self.options.model_dump(), "rows": self._learns_from, "weights": self._weights_sha256}
+        return json.dumps(asked, sort_keys=True)
 
 
 def _sha256_of(file: Path) -> str:
@@ -231,8 +231,8 @@ def _sha256_of(file: Path) -> str:
 
 
 def _digest(turns: Sequence[Turn]) -> str:
-    told = json.dumps([[list(turn.messages), turn.completion] for turn in turns], ensure_ascii=False)
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = json.dumps([[list(turn.messages), turn.completion] for turn in turns], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _padded(row: _Row) -> int:

@@ -173,7 +173,7 @@ def _train(
             listener.say(f"Loss of a gold token on dev rows: {progress.dev:.3f}")
 
     taught: dict[Split, list[Turn]] = {
-        split: [turn for each in rows for turn in each.taught[split]] for split in SPLITS
+        split: [turn for of_step in rows for turn in of_step.taught[split]] for split in SPLITS
     }
     provider = LocalProvider(weights.path, folder=folder, dev=taught["dev"], on_step=on_step, stopped=ending.is_set)
     model = dspy.LM(f"local/{weights.name}", provider=provider)

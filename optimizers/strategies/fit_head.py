@@ -46,7 +46,9 @@ def _compile_head(step: str, resources: Resources) -> CompileReport:
     listener.say("Measuring the critic that is set by hand on the same rows")
     by_hand = open_critics("head", languages=languages, embedder=encoder)[step]
     before = {
-        split: [each.probability for each in judge_rows(step, [label.inputs for label in splits[split]], by_hand)]
+        split: [
+            decision.probability for decision in judge_rows(step, [label.inputs for label in splits[split]], by_hand)
+        ]
         for split in SPLITS
     }
     measures, rows = compare(splits, verdicts(splits, before, _HAND_SET_THRESHOLD), fitted.verdicts)

@@ -43,14 +43,8 @@ def attempt_examples(
     An example has one input, ``attempt``, and plain fields for models that read it: ``topic``, ``passage``, ``id``,
     ``document``, ``language`` and ``wanted``. What a person called good is not scored again by a critic.
 
-    Args:
-        recipe: a name of the table of recipes.
-        labels: labelled chunks of all splits; bad ones are passed over.
-        languages: those of runs, with their syntax.
-        near: the chunks nearest to one, as a run's search finds them; only ``multi`` asks. Those of other splits are
-            passed over.
-        seed: fixes the order.
-        options: those of the recipe.
+    Bad chunks are passed over. ``near`` returns the chunks nearest to one, as a run's search finds them; only ``multi``
+    asks, and those of other splits are passed over.
     """
     row = RECIPES[recipe]
     chosen = row.options(**options)

@@ -48,9 +48,8 @@ def report_of(
         start: the predictor that the search started from.
         adapter: renders the prompt.
         nearest: how many demos a call chooses from the state's own, 0 for all of them.
-        record: what the state says of how it was made.
+        record, fields: what the state says of how it was made, and its other fields.
         used: calls, tokens and seconds of the model.
-        fields: further fields of the state.
     """
     before, dev = ledger.candidates[0], parts["dev"]
     predictor = _finished(best.state, start)

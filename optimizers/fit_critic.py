@@ -72,16 +72,7 @@ def fit_critic(
     seed: int = 0,
     on_progress: Callable[[str], object] = str,
 ) -> FittedCritic:
-    """Fit the heads of a step that decides.
-
-    Args:
-        step: its name.
-        splits: what to fit to (``train``), to choose the threshold on (``dev``) and to report (``test``).
-        encoder: embeds texts.
-        languages: what the evidence knows of languages.
-        target_precision: what share of accepted dev rows must be good, with 95 % confidence.
-        seed: fixes the folds.
-        on_progress: called with what comes next.
+    """Fit the heads of a step that decides, so that ``target_precision`` of accepted rows are good (95 % confidence).
 
     Raises:
         LeakError: train or dev hold rows of the test split.

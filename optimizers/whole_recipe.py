@@ -84,13 +84,9 @@ class WholeRecipe(dspy.Module):
     """
 
     def __init__(self, recipe: str, tools: Tools, adapter: Any, **options: Any) -> None:
-        """Compose a recipe by its name.
+        """Compose a recipe by its name; it starts from the demos and compiled states of the tools.
 
-        Args:
-            recipe: a name of the table of recipes.
-            tools: what the recipe is handed. Demos and compiled states are what it starts from.
-            adapter: renders the prompts of the steps; optimizers ask models of their own in their own way.
-            options: those of the recipe.
+        The adapter renders the prompts of the steps; optimizers ask models of their own in their own way.
         """
         super().__init__()
         row = RECIPES[recipe]

@@ -39,14 +39,8 @@ def compile_steps(
 ) -> Iterator[tuple[CompileReport | ModeReport, Path]]:
     """Compile steps, and yield the report of each with the file of its state; of asking modes last.
 
-    One that was interrupted is the last.
-
-    Args:
-        options: those of the command.
-        listener: hears what happens.
-        started: called when the compile of a step begins.
-        dev: how many examples candidates are compared on, by default what labels and budget allow.
-        test: how many examples are reported at the end.
+    One that was interrupted is the last. Candidates are compared on ``dev`` examples, by default on as many as labels
+    and budget allow, and ``test`` examples are reported at the end.
 
     Raises:
         InputError: a file or a folder of the options cannot be used.

@@ -25,14 +25,7 @@ PASSAGES = 24
 
 
 class ModeMeasure(NamedTuple):
-    """What came of one mode.
-
-    Attributes:
-        mode: its name.
-        passages: how many were asked about, each for one question.
-        made: how many of them gave a sample.
-        good: how many of these samples the judge finds good.
-    """
+    """What came of one mode: of so many passages so many gave a sample, and so many of these the judge finds good."""
 
     mode: str
     passages: int
@@ -92,15 +85,8 @@ def measure_modes(
     model in ``out``. The runs lie in ``<out>/<model>/modes/``, so that the same call pays for no call twice. Of modes
     with as many good samples the one that rests on more rules is taken, because it is cheaper.
 
-    Args:
-        lm: the language model that asks.
-        judging_lm: the one that judges, by the critic ``verdict``. A model is no judge of its own questions unless it
-            is a strong one.
-        labels: the user's own label files.
-        passages: how many are asked about, in equal parts of every document.
-        seed: fixes which.
-        out: the folder of compiled states.
-        say: called with what comes next.
+    ``judging_lm`` judges by the critic ``verdict``: a model is no judge of its own questions unless it is a strong one.
+    The ``passages`` come in equal parts from every document, and the seed fixes which.
 
     Raises:
         InputError: no label calls a passage good, or a run there was made with other options.

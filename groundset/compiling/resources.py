@@ -62,15 +62,7 @@ class OpenedResources:
         dev: int | None = None,
         test: int = TEST,
     ) -> None:
-        """Open nothing yet.
-
-        Args:
-            options: those of the command.
-            own: the user's own files of labels and gold rows.
-            listener: hears what happens.
-            begin: is called when the compile of a step begins, with its model and parameters.
-            dev, test: how many examples candidates are compared on, and how many are reported.
-        """
+        """Open nothing yet; ``own`` are the user's files of labels and gold rows."""
         self._options, self._own = options, own
         self.listener, self.begin = listener, begin
         self.dev, self.test = dev, test

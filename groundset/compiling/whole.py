@@ -87,13 +87,8 @@ def open_recipe(
     Inside, DSPy has the language model. A call that fails ends what is going on, except in those optimizers that pass
     over failures.
 
-    Args:
-        recipe: a name of the table of recipes.
-        lm: the language model that it is compiled for.
-        journal: the file of finished calls; the same compile pays for none twice.
-        embedder: the embedding model of critics and search.
-        labels: the user's own label files.
-        options: those of the recipe.
+    ``journal`` is the file of finished calls, so that the same compile pays for none twice. ``labels`` are label files
+    of the user's own, and ``options`` those of the recipe.
 
     Raises:
         InputError: there is no such recipe, or the shipped heads have another embedder.

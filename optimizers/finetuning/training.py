@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
-from optimizers.finetuning.weights import load_base, load_tokenizer, quiet, with_adapter
+from optimizers.finetuning.weights import load_trainable
 
 _PADDED = 32  # tokens; freely varying lengths made memory grow without end
 _AT_ONCE = 2048  # padded tokens in one pass: 16 GB with 1.5 billion weights, 24 GB with half as many tokens again
@@ -49,9 +49,7 @@ class Trainer:
         self._weights = weights
         self.architecture = str(GGUFReader(weights).fields["general.architecture"].contents())
         torch.manual_seed(options.seed)
-        with quiet():
-            self.tokenizer: Any = load_tokenizer(weights)
-            self.model: Any = with_adapter(load_base(weights), options)
+        self.tokenizer, self.model = load_trainable(weights, options)
         self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
         for weight in self._learning:
             weight.data = weight.data.float()

@@ -8,8 +8,7 @@ llama.cpp loads that beside the base model (GGUF of type ``adapter``). The forma
 import io
 import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -35,57 +34,37 @@ _INTERLEAVED = {"llama": ("attn_q", "attn_k")}
 Matrix = npt.NDArray[np.float32]
 
 
-def load_tokenizer(weights: Path) -> Any:
-    """Return the tokenizer of a GGUF file, with its chat template."""
-    from transformers import AutoTokenizer
+def load_trainable(weights: Path, options: TrainingOptions) -> tuple[Any, Any]:
+    """Return the tokenizer of a GGUF file, and its model in bfloat16 with an untrained adapter beside the upper layers.
 
-    return AutoTokenizer.from_pretrained(weights.parent, gguf_file=weights.name)
-
-
-def load_base(weights: Path) -> Any:
-    """Return the model of a GGUF file, its weights dequantised to bfloat16."""
+    The bars and warnings of the libraries are kept to themselves.
+    """
     import torch
-    from transformers import AutoModelForCausalLM, GgufConfig
-
-    return AutoModelForCausalLM.from_pretrained(
-        weights.parent,
-        gguf_file=weights.name,
-        dtype=torch.bfloat16,
-        quantization_config=GgufConfig(dequantize=True),
-    )
-
-
-def with_adapter(base: Any, options: TrainingOptions) -> Any:
-    """Return a model with an untrained adapter beside the linear layers of its upper part."""
     from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    layers = base.config.num_hidden_layers
-    config = LoraConfig(
-        r=options.rank,
-        lora_alpha=options.alpha,
-        target_modules=[name.partition(".")[2] for name in _NAMES],
-        layers_to_transform=list(range(layers - round(layers * options.layers), layers)),
-        task_type="CAUSAL_LM",
-    )
-    return get_peft_model(base, config)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep the libraries' bars and warnings to themselves; what is loaded is said by whoever asked for it."""
     with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
-        yield
+        tokenizer = AutoTokenizer.from_pretrained(weights.parent, gguf_file=weights.name)
+        base = AutoModelForCausalLM.from_pretrained(
+            weights.parent,
+            gguf_file=weights.name,
+            dtype=torch.bfloat16,
+            quantization_config=GgufConfig(dequantize=True),
+        )
+        layers = base.config.num_hidden_layers
+        config = LoraConfig(
+            r=options.rank,
+            lora_alpha=options.alpha,
+            target_modules=[name.partition(".")[2] for name in _NAMES],
+            layers_to_transform=list(range(layers - round(layers * options.layers), layers)),
+            task_type="CAUSAL_LM",
+        )
+        return tokenizer, get_peft_model(base, config)
 
 
 def write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:
-    """Write the adapter of a ``peft`` model in half precision.
-
-    Args:
-        model: the ``peft`` model.
-        architecture: ``general.architecture`` of the base model's file.
-        path: where to.
-        name: what the adapter is called in the file.
+    """Write the adapter of a ``peft`` model in half precision, for a base model of an architecture.
 
     Raises:
         InputError: a layer of the adapter has no name in GGUF.

@@ -44,17 +44,8 @@ _INTERRUPTED = "Interrupted: the best so far is kept"
 class Task:
     """What a search works on.
 
-    Attributes:
-        compiling: what is known of the step.
-        student: the step as a program.
-        ledger: whose metric scores, and who remembers every candidate.
-        demos: train examples with outputs.
-        train: train examples to try on.
-        dev: examples that every candidate is compared on.
-        budget: how many calls may be made.
-        seed: fixes what chance decides.
-        teacher: a larger model, if one was named.
-        encode: embeds texts.
+    The ledger scores outputs and remembers every candidate. ``demos`` are train examples with outputs, ``train`` those
+    to try on, and every candidate is compared on ``dev``.
     """
 
     compiling: Compiling

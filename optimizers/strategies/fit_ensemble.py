@@ -5,7 +5,6 @@ do the second better than the first. So the model is asked that alone, after the
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import dspy
@@ -33,33 +32,6 @@ _LONGEST = 700  # characters of a demo's passage
 _SPLITS: tuple[Split, ...] = ("dev", "test")
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Labelled questions of a split with the probabilities of the head, and of the model where it was asked."""
-
-    labels: Sequence[QuestionLabel]
-    head: Sequence[float]
-    model: Sequence[float | None]
-
-    @property
-    def asked(self) -> list[int]:
-        return [place for place, probability in enumerate(self.model) if probability is not None]
-
-    def of_asked(self) -> tuple[list[float], list[float], list[bool]]:
-        return (
-            [self.head[n] for n in self.asked],
-            [self.model[n] or 0.0 for n in self.asked],
-            [self.labels[n].good for n in self.asked],
-        )
-
-    def with_asked(self, probabilities: Sequence[float]) -> list[float]:
-        """Return the head's probabilities with others for the rows that the model was asked about."""
-        found = list(self.head)
-        for place, probability in zip(self.asked, probabilities, strict=True):
-            found[place] = probability
-        return found
-
-
 def compile_ensemble(steps: Sequence[str], resources: Resources) -> Iterator[CompileReport]:
     """Fit how head and model decide together.
 
@@ -84,15 +56,20 @@ def compile_ensemble(steps: Sequence[str], resources: Resources) -> Iterator[Com
     by_head = {split: _decided(judge, head, splits[split]) for split in _SPLITS}
     resources.listener.start(step, sum(p >= _FLOOR for found in by_head.values() for p in found))
     used, critic = model.usage(), LogprobCritic(model.lm)
-    rows = {split: _asked(splits[split], by_head[split], demos, critic, resources.listener) for split in _SPLITS}
+    by_model = {split: _asked(splits[split], by_head[split], demos, critic, resources.listener) for split in _SPLITS}
     figures = {name: value - used[name] for name, value in model.usage().items()}
-    blend = fit_blend(*rows["dev"].of_asked())
-    documents = [rows["dev"].labels[place].document for place in rows["dev"].asked]
-    seen, heard, _ = rows["test"].of_asked()
-    after: dict[Split, list[float]] = {
-        "dev": rows["dev"].with_asked(held_out(*rows["dev"].of_asked(), documents)),
-        "test": rows["test"].with_asked([blend.probability(*both) for both in zip(seen, heard, strict=True)]),
+    both = {split: [(by_head[split][n], p) for n, p in by_model[split].items()] for split in _SPLITS}
+    asked = [splits["dev"][n] for n in by_model["dev"]]
+    good = [label.good for label in asked]
+    blend = fit_blend(both["dev"], good)
+    blended = {
+        "dev": held_out(both["dev"], good, [label.document for label in asked]),
+        "test": [blend.probability(*pair) for pair in both["test"]],
     }
+    after: dict[Split, list[float]] = {}
+    for split in _SPLITS:  # the head's probabilities, with others for the rows that the model was asked about
+        others = dict(zip(by_model[split], blended[split], strict=True))
+        after[split] = [others.get(n, probability) for n, probability in enumerate(by_head[split])]
     curve = precision_curve([label.good for label in splits["dev"]], after["dev"])
     chosen = lowest_threshold(curve, target)
     measures, compared = compare(
@@ -102,7 +79,7 @@ def compile_ensemble(steps: Sequence[str], resources: Resources) -> Iterator[Com
         good, documents = [label.good for label in splits[split]], [label.document for label in splits[split]]
         measures["gain"][f"{split}_auc"] = paired_gain(area_under_roc, good, by_head[split], after[split], documents)
     assert shipped.heads is not None
-    asked = {split: len(rows[split].asked) for split in _SPLITS}
+    counts = {split: len(by_model[split]) for split in _SPLITS}
     state = new_state(
         step,
         model=model.name,
@@ -116,33 +93,33 @@ def compile_ensemble(steps: Sequence[str], resources: Resources) -> Iterator[Com
         curve=thinned(curve, chosen),
         record={
             "labels": hashes_of(files),
-            "rows": {split: len(rows[split].labels) for split in _SPLITS},
-            "asked": asked,
+            "rows": {split: len(splits[split]) for split in _SPLITS},
+            "asked": counts,
             "versions": versions_of("dspy", "xllamacpp", "scikit-learn"),
             "measures": recorded(measures),
         },
     )
-    figures["calls"] = sum(asked.values())
+    figures["calls"] = sum(counts.values())
     yield CompileReport(state=state, measures=measures, rows=compared, parameters=parameters, figures=figures)
 
 
-def fit_blend(head: Sequence[float], model: Sequence[float], good: Sequence[bool]) -> Blend:
-    """Fit the weights to rows that the head was not fitted to."""
+def fit_blend(both: Sequence[tuple[float, float]], good: Sequence[bool]) -> Blend:
+    """Fit the weights to the probabilities of head and model on rows that the head was not fitted to."""
     from sklearn.linear_model import LogisticRegression
 
-    fitted = LogisticRegression().fit(_evidence(head, model), list(good))
+    fitted = LogisticRegression().fit(_evidence(both), list(good))
     weights = [round(float(weight), 6) for weight in (*fitted.intercept_, *fitted.coef_[0])]
     return Blend(asked=ASKED, floor=_FLOOR, intercept=weights[0], head=weights[1], model=weights[2])
 
 
-def held_out(head: Sequence[float], model: Sequence[float], good: Sequence[bool], groups: Sequence[str]) -> list[float]:
+def held_out(both: Sequence[tuple[float, float]], good: Sequence[bool], groups: Sequence[str]) -> list[float]:
     """Return for each row what a blend fitted to the rows of other groups says, in five folds."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GroupKFold, cross_val_predict
 
     found = cross_val_predict(
         LogisticRegression(),
-        _evidence(head, model),
+        _evidence(both),
         list(good),
         groups=list(groups),
         cv=GroupKFold(_FOLDS),
@@ -168,8 +145,8 @@ def demos_of(train: Sequence[QuestionLabel]) -> list[dict[str, object]]:
     ]
 
 
-def _evidence(head: Sequence[float], model: Sequence[float]) -> list[list[float]]:
-    return [[log_odds(first), log_odds(second)] for first, second in zip(head, model, strict=True)]
+def _evidence(both: Sequence[tuple[float, float]]) -> list[list[float]]:
+    return [[log_odds(head), log_odds(model)] for head, model in both]
 
 
 def _decided(judge: dspy.Predict, critic: Critic, labels: Sequence[QuestionLabel]) -> list[float]:
@@ -184,19 +161,17 @@ def _asked(
     demos: Sequence[dict[str, Any]],
     critic: Critic,
     listener: Listener,
-) -> _Rows:
-    """Ask the model about the rows that the head does not refuse."""
+) -> dict[int, float]:
+    """Ask the model about the rows that the head does not refuse, and return the probabilities by their places."""
     predict = dspy.Predict(asking_only(STEPS[_STEP].signature, ASKED))
     predict.demos = list(demos)
-    found: list[float | None] = []
-    for label, probability in zip(labels, head, strict=True):
-        if probability < _FLOOR:
-            found.append(None)
-            continue
-        listener.call()
-        decision = decide(predict, critic, passage=plain(label.passage), question=label.question)
-        found.append(decision.probabilities[ASKED])
-    return _Rows(labels, head, found)
+    found = {}
+    for place, label in enumerate(labels):
+        if head[place] >= _FLOOR:
+            listener.call()
+            decision = decide(predict, critic, passage=plain(label.passage), question=label.question)
+            found[place] = decision.probabilities[ASKED]
+    return found
 
 
 STRATEGY = Strategy(

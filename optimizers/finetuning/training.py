@@ -140,21 +140,6 @@ class Trainer:
         self.model.train()
         return total / count
 
-    def logits(self, turn: Turn) -> Any:
-        """Return the logits after the chat of a turn, before its completion: a vector over the vocabulary."""
-        import torch
-
-        row = self._row(turn)
-        self.model.eval()
-        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-            return self.model(input_ids=torch.tensor([row.tokens[: row.target]])).logits[0, -1].float()
-
-    def load(self, folder: Path) -> None:
-        """Take up what the latest checkpoint of a folder has learned."""
-        import torch
-
-        self._take(torch.load(folder / _CHECKPOINT, weights_only=True)["learned"])
-
     def _row(self, turn: Turn) -> _Row:
         asked = self.tokenizer.apply_chat_template(list(turn.messages), tokenize=False, add_generation_prompt=True)
         prompt = self.tokenizer(asked, add_special_tokens=False)["input_ids"]

@@ -126,7 +126,10 @@ def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], fre
     states = load_compiled(str(out), users())
     [name] = set(states.adapters.values())
     trainer = fresh()
-    trainer.load(out / MODEL / "pair-answer-sound.training")
+    import torch
+
+    checkpoint = torch.load(out / MODEL / "pair-answer-sound.training" / "checkpoint.pt", weights_only=True)
+    trainer._take(checkpoint["learned"])
     turns = [Turn([{"role": "system", "content": "Ask."}, {"role": "user", "content": text}], "Who?") for text in
              ("Fact: The ferry sank in 1931.", "Fact: Ada Bell built the mill.", "Answer: a red lamp")]  # fmt: skip
     with open_lm(MODEL, adapters=states.files) as model, open_lm(MODEL) as plain:
@@ -149,7 +152,13 @@ def first_tokens(model: Any, turn: Turn, **extensions: str) -> dict[str, float]:
 
 
 def largest_gap(said: dict[str, float], trainer: Trainer, turn: Turn) -> float:
-    computed = trainer.logits(turn).log_softmax(-1)
+    import torch
+
+    prompt = trainer._row(turn)
+    trainer.model.eval()
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        asked = torch.tensor([prompt.tokens[: prompt.target]])
+        computed = trainer.model(input_ids=asked).logits[0, -1].float().log_softmax(-1)
     tokens = {token: trainer.tokenizer(token, add_special_tokens=False)["input_ids"] for token in said}
     return max(abs(said[token] - computed[ids[0]].item()) for token, ids in tokens.items() if len(ids) == 1)
 

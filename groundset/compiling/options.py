@@ -13,10 +13,18 @@ from programs.errors import InputError, StrategyError
 ALL, MODE = "all", "mode"
 
 
-def _option(default: Any, metavar: str | None, description: str, *, ge: int | None = None, **shown: Any) -> Any:
+def _option(
+    default: Any,
+    metavar: str | None,
+    description: str,
+    *,
+    ge: float | None = None,
+    le: float | None = None,
+    **shown: Any,
+) -> Any:
     """Return a field with what the command line shows of it."""
     extra = {"metavar": metavar, **shown} if metavar else shown
-    return Field(default, description=description, ge=ge, json_schema_extra=extra)
+    return Field(default, description=description, ge=ge, le=le, json_schema_extra=extra)
 
 
 class CompileOptions(BaseModel):
@@ -24,9 +32,11 @@ class CompileOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    steps: tuple[str, ...] = Field(
-        description="Steps by name, such as judge or question; mode, the asking mode of --lm; or all.",
-        json_schema_extra={"metavar": "STEP...", "argument": True},
+    steps: tuple[str, ...] = _option(
+        ...,
+        "STEP...",
+        "Steps by name, such as judge or question; mode, the asking mode of --lm; or all.",
+        argument=True,
     )
     optimizer: str | None = _option(
         None,
@@ -46,16 +56,13 @@ class CompileOptions(BaseModel):
         None, "N", "For finetune: how many gold rows are learned from.", ge=1, show_default="all"
     )
     budget: int = _option(1200, "N", "Language model calls that the strategy may make for each step.", ge=1)
-    target_precision: float | None = Field(
+    target_precision: float | None = _option(
         None,
+        "P",
+        "For fit-head and fit-ensemble: the share of accepted rows that must be good, with 95 % confidence.",
         ge=0.0,
         le=1.0,
-        description="For fit-head and fit-ensemble: the share of accepted rows that must be good, with 95 % "
-        "confidence.",
-        json_schema_extra={
-            "metavar": "P",
-            "show_default": "chunk 0.8, judge 0.8, same 0.85, grounding 0.85, fit-ensemble 0.5",
-        },
+        show_default="chunk 0.8, judge 0.8, same 0.85, grounding 0.85, fit-ensemble 0.5",
     )
     embedder: str = _option(DEFAULT_EMBEDDER, "MODEL", "The embedding model.")
     seed: int = _option(0, None, "Fixes what chance would decide.")

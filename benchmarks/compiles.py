@@ -16,18 +16,18 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from groundset.compiling import Compiler, Wish
+from groundset.compiling.compiler import compile_steps
+from groundset.compiling.options import CompileOptions
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
 from optimizers.strategies import STRATEGIES
-from programs.errors import StrategyError
 
 _COLUMNS = (
     *("step", "strategy", "outcome", "dev rows", "compared", "detectable gain", "before, test", "after, test"),
     *("gain on dev", "gain on test", "calls", "minutes"),
 )
 _ALL = "all"
-_ALONE = [name for name, strategy in STRATEGIES.items() if strategy.run and "teacher" not in strategy.needs]
+_ALONE = [name for name, strategy in STRATEGIES.items() if "lm" in strategy.needs and "teacher" not in strategy.needs]
 
 
 def main() -> None:
@@ -43,18 +43,22 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/bench-compile"))
     arguments = parser.parse_args()
     print(f"| {' | '.join(_COLUMNS)} |\n{'|---' * len(_COLUMNS)}|", flush=True)
-    journal = arguments.out / "calls.sqlite"
-    with Compiler(arguments.lm, embedder=arguments.embedder, journal=journal) as compiler:
-        for step in arguments.steps:
-            for name in arguments.optimizers:
-                wish = Wish(arguments.out / name, arguments.budget, 0, arguments.dev, arguments.test)
-                started = time.perf_counter()
-                try:
-                    report, _ = compiler.compile(step, name, wish, _Silent())
-                except StrategyError:
-                    continue  # not for this step
-                minutes = (time.perf_counter() - started) / 60
-                print(f"| {' | '.join((step, name, *_cells(report)))} | {minutes:.1f} |", flush=True)
+    whole = set(arguments.steps) == set(COMPILABLE)
+    for name in arguments.optimizers:
+        known = STRATEGIES[name].known_steps()
+        options = CompileOptions(
+            steps=("all",) if whole else tuple(step for step in arguments.steps if step in known),
+            optimizer=name,
+            lm=arguments.lm,
+            embedder=arguments.embedder,
+            budget=arguments.budget,
+            out=arguments.out,
+        )
+        started = time.perf_counter()
+        for report, _ in compile_steps(options, _Silent(), dev=arguments.dev, test=arguments.test):
+            assert isinstance(report, CompileReport)
+            minutes, started = (time.perf_counter() - started) / 60, time.perf_counter()
+            print(f"| {' | '.join((report.step, name, *_cells(report)))} | {minutes:.1f} |", flush=True)
 
 
 def _of(known: Collection[str]) -> Callable[[str], list[str]]:
@@ -73,9 +77,9 @@ def _cells(report: CompileReport) -> list[str]:
     found, figures = report.measures, report.figures
     outcome = "better" if report.state.record["chosen"] else "as it was"
     rows = sum(row["split"] == "dev" for row in report.rows)
-    told = ["not tested" if report.untested else outcome, str(rows), f"{figures['compared']:.0f}"]
-    told += [f"{figures['detectable_gain']:.2f}", str(found["before"]["test"]), str(found["after"]["test"])]
-    return [*told, str(found["gain"]["dev"]), str(found["gain"]["test"]), f"{figures['calls']:.0f}"]
+    cells = ["not tested" if report.untested else outcome, str(rows), f"{figures['compared']:.0f}"]
+    cells += [f"{figures['detectable_gain']:.2f}", str(found["before"]["test"]), str(found["after"]["test"])]
+    return [*cells, str(found["gain"]["dev"]), str(found["gain"]["test"]), f"{figures['calls']:.0f}"]
 
 
 class _Silent:
@@ -83,7 +87,7 @@ class _Silent:
 
     def call(self) -> None: ...
 
-    def say(self, said: str) -> None: ...
+    def say(self, message: str) -> None: ...
 
 
 if __name__ == "__main__":

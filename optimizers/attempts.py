@@ -43,14 +43,8 @@ def attempt_examples(
     An example has one input, ``attempt``, and plain fields for models that read it: ``topic``, ``passage``, ``id``,
     ``document``, ``language`` and ``wanted``. What a person called good is not scored again by a critic.
 
-    Args:
-        recipe: a name of the table of recipes.
-        labels: labelled chunks of all splits; bad ones are passed over.
-        languages: those of runs, with their syntax.
-        near: the chunks nearest to one, as a run's search finds them; only ``multi`` asks. Those of other splits are
-            passed over.
-        seed: fixes the order.
-        options: those of the recipe.
+    Bad chunks are passed over. ``near`` returns the chunks nearest to one, as a run's search finds them; only ``multi``
+    asks, and those of other splits are passed over.
     """
     row = RECIPES[recipe]
     chosen = row.options(**options)
@@ -90,10 +84,10 @@ def attempt_worth(
     value = float(pred.probability)
     if pred_name is None:
         return value
-    refused = [f"{each['step']} refused{_quoted(each)}: {each['reason']}." for each in pred.rejects]
+    refused = [f"{reject['step']} refused{_quoted(reject)}: {reject['reason']}." for reject in pred.rejects]
     accepted = [f"Accepted: {pred.question} (good with probability {value:.2f})."] if pred.drafts else []
-    told = " ".join([*accepted, *refused]) or "Nothing was made or refused."
-    return ScoreWithFeedback(score=value, feedback=told)
+    feedback = " ".join([*accepted, *refused]) or "Nothing was made or refused."
+    return ScoreWithFeedback(score=value, feedback=feedback)
 
 
 def _quoted(reject: dict[str, Any]) -> str:

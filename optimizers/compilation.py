@@ -1,92 +1,96 @@
-"""What a compile found: the best candidate's state, and what was measured of it and of the step as it was."""
+"""What a search for a prompt found: the best candidate's state, and the report of it and of the step as it was."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import dspy
 
 from optimizers.ledger import Candidate, Ledger
-from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, mean, mean_gain
-from optimizers.power import paired_deviation
+from optimizers.measures import (
+    Interval,
+    area_under_roc,
+    average_precision,
+    bootstrap,
+    detectable_gain,
+    mean,
+    mean_gain,
+    paired_deviation,
+    recorded,
+)
+from optimizers.report import CompileReport, new_state, versions_of
+from optimizers.steps.base import Compiling
+from programs.deciding import overall_of
 from programs.nearest import ALWAYS
 
 _KEPT_KEYS = ("language", "explanation", "augmented", ALWAYS)
 
 
-class Compilation(NamedTuple):
-    """How a compile went.
-
-    Attributes:
-        predictor: the state of the best candidate, with the starting demos of the languages that it has none for.
-        chosen: the number of the best candidate; 0 is the step as it was.
-        tried: for each candidate its number, its mean on dev if it was evaluated on all of it, how many demos it
-            shows and its instructions.
-        measures: for ``before`` and ``after`` the figures on train, dev and test; ``gain`` has the paired differences.
-        calls: how many calls it took in all.
-        ending: ``complete``, ``budget`` or ``interrupted``; then train and test rows were not measured.
-        rows: what both said of each example that was measured.
-        prompt: the prompt with the inputs as ``{{variables}}``.
-        deviation: the standard deviation of paired differences on dev between the step as it was and the candidates
-            that were evaluated on all of it; None if there are none.
-    """
-
-    predictor: dict[str, Any]
-    chosen: int
-    tried: list[dict[str, Any]]
-    measures: dict[str, dict[str, Interval]]
-    calls: int
-    ending: str
-    rows: list[dict[str, Any]]
-    prompt: str
-    deviation: float | None
-
-    @property
-    def compared(self) -> int:
-        """Return how many candidates beside the step as it was were evaluated on all dev examples."""
-        return sum(told["dev"] is not None for told in self.tried[1:])
-
-
-def told_of(
+def report_of(
+    compiling: Compiling,
     ledger: Ledger,
     best: Candidate,
     parts: Mapping[str, Sequence[dspy.Example]],
     *,
     start: dspy.Predict,
-    decides: bool,
-    ending: str,
     adapter: Any,
-) -> Compilation:
-    """Return how a compile went.
+    nearest: int,
+    record: Mapping[str, Any],
+    used: Mapping[str, float],
+    **fields: Any,
+) -> CompileReport:
+    """Return the report of a search, but for its parameters and its ending.
 
     Args:
+        compiling: the step.
         ledger: has every candidate; the first is the step as it was.
         best: the candidate to keep.
         parts: the examples that both were evaluated on, by split, ``dev`` among them.
         start: the predictor that the search started from.
-        decides: whether the step decides.
-        ending: see :class:`Compilation`.
         adapter: renders the prompt.
+        nearest: how many demos a call chooses from the state's own, 0 for all of them.
+        record, fields: what the state says of how it was made, and its other fields.
+        used: calls, tokens and seconds of the model.
     """
     before, dev = ledger.candidates[0], parts["dev"]
     predictor = _finished(best.state, start)
-    compared = [each for each in ledger.candidates[1:] if each.mean(dev) is not None]
-    return Compilation(
-        predictor=predictor,
-        chosen=best.number,
-        tried=[_told(candidate, dev) for candidate in ledger.candidates],
-        measures={
-            "before": _measures(before, parts, decides=decides),
-            "after": _measures(best, parts, decides=decides),
-            "gain": {
-                name: mean_gain(_values(before, rows), _values(best, rows), _documents(rows))
-                for name, rows in parts.items()
-            },
+    compared = [candidate for candidate in ledger.candidates[1:] if candidate.mean(dev) is not None]
+    deviation = paired_deviation(_values(before, dev), [_values(candidate, dev) for candidate in compared])
+    # As the candidates really differed, else as it was measured of the step before.
+    detectable = round(detectable_gain(deviation or compiling.deviation, len(dev)), 4)
+    measures = {
+        "before": _measures(before, parts, compiling.step.decides),
+        "after": _measures(best, parts, compiling.step.decides),
+        "gain": {
+            name: mean_gain(_values(before, rows), _values(best, rows), _documents(rows))
+            for name, rows in parts.items()
         },
-        calls=ledger.calls,
-        ending=ending,
+    }
+    count = len(ledger.candidates)
+    state = new_state(
+        compiling.step.name,
+        **fields,
+        predictor=predictor,
+        nearest=nearest or None if best.number else None,
+        threshold=predictor.get("fields", {}).get(overall_of(compiling.step.signature), {}).get("threshold"),
+        record={
+            **record,
+            "calls": ledger.calls,
+            "candidates": count,
+            "compared": len(compared),
+            "detectable_gain": detectable,
+            "chosen": best.number,
+            "versions": versions_of("dspy", "xllamacpp", "gepa"),
+            "measures": recorded(measures),
+        },
+    )
+    figures = {"calls": ledger.calls, "tried": count - 1, "compared": len(compared), "detectable_gain": detectable}
+    return CompileReport(
+        state=state,
+        measures=measures,
         rows=[_row(example, name, before, best) for name, rows in parts.items() for example in rows],
+        candidates=[_summary(candidate, dev) for candidate in ledger.candidates],
         prompt=_rendered(predictor, start, adapter),
-        deviation=paired_deviation(_values(before, dev), [_values(each, dev) for each in compared]),
+        figures={**used, **figures},
     )
 
 
@@ -114,9 +118,7 @@ def _documents(rows: Sequence[dspy.Example]) -> list[str]:
     return [example.get("document", example.id) for example in rows]
 
 
-def _measures(
-    candidate: Candidate, parts: Mapping[str, Sequence[dspy.Example]], *, decides: bool
-) -> dict[str, Interval]:
+def _measures(candidate: Candidate, parts: Mapping[str, Sequence[dspy.Example]], decides: bool) -> dict[str, Interval]:
     found = {}
     for name, rows in parts.items():
         documents = _documents(rows)
@@ -130,35 +132,33 @@ def _measures(
 
 
 def _row(example: dspy.Example, split: str, before: Candidate, after: Candidate) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    row: dict[str, Any] = {
         "split": split,
         "id": example.id,
         "document": example.get("document", example.id),
         "inputs": str(example.inputs().toDict()),
     }
     if "fit" in example:
-        told["fit"] = bool(example.fit)
+        row["fit"] = bool(example.fit)
     for name, candidate in (("before", before), ("after", after)):
+        output, scored = candidate.outputs[example.id], candidate.scores[example.id]
         if "fit" in example:
-            told[f"{name}_probability"] = candidate.outputs[example.id]["probability"]
-        scored = candidate.scores[example.id]
-        told |= {f"{name}_output": str(candidate.outputs[example.id]), f"{name}_score": scored.value}
-        told[f"{name}_feedback"] = scored.feedback
-    return told
+            row[f"{name}_probability"] = output["probability"]
+        row |= {f"{name}_output": str(output), f"{name}_score": scored.value, f"{name}_feedback": scored.feedback}
+    return row
 
 
-def _told(candidate: Candidate, dev: Sequence[dspy.Example]) -> dict[str, Any]:
-    signature = candidate.state["signature"]
-    demos = len(candidate.state["demos"])
+def _summary(candidate: Candidate, dev: Sequence[dspy.Example]) -> dict[str, Any]:
     return {
         "number": candidate.number,
         "dev": candidate.mean(dev),
-        "demos": demos,
-        "instructions": signature["instructions"],
+        "demos": len(candidate.state["demos"]),
+        "instructions": candidate.state["signature"]["instructions"],
     }
 
 
 def _rendered(state: Mapping[str, Any], start: dspy.Predict, adapter: Any) -> str:
+    """Return the prompt with the inputs as ``{{variables}}``."""
     predict = dspy.Predict(start.signature).load_state(dict(state))
     inputs = {name: f"{{{{{name}}}}}" for name in predict.signature.input_fields}
     chat = adapter.format(predict.signature, [dict(demo) for demo in predict.demos], inputs)

@@ -20,23 +20,23 @@ def diagnose(question: str, passage: str, decision: Decision, languages: Languag
         return []
     language, asked_in = languages.of(passage), languages.of(question)
     features = question_features(question, passage, language, asked_in)
-    told = []
+    faults = []
     if reference := language.context_reference.search(question) or asked_in.context_reference.search(question):
-        told.append(f"It points at the text: {reference.group()!r}.")
+        faults.append(f"It points at the text: {reference.group()!r}.")
     if language.loose_pronouns(question):
-        told.append("It has a pronoun without a name.")
+        faults.append("It has a pronoun without a name.")
     if features["generic"]:
-        told.append("It names nothing that tells it from other questions.")
+        faults.append("It names nothing that tells it from other questions.")
     if features["ungrammatical"]:
-        told.append("Its verb is not well formed.")
+        faults.append("Its verb is not well formed.")
     if features["several"]:
-        told.append("It asks more than one thing.")
+        faults.append("It asks more than one thing.")
     if features["question_word_late"] and not features["opens_with_question_word"]:
-        told.append(f"It does not open with a question word: {' '.join(question.split()[:4])!r}.")
+        faults.append(f"It does not open with a question word: {' '.join(question.split()[:4])!r}.")
     if features["other_language"]:
-        told.append("It is not in the language of the passage.")
+        faults.append("It is not in the language of the passage.")
     if absent := numbers(question) - numbers(passage):
-        told.append(f"The passage does not have the numbers {', '.join(sorted(absent))}.")
+        faults.append(f"The passage does not have the numbers {', '.join(sorted(absent))}.")
     stated = set(language.content_words(passage))
     foreign = [
         word
@@ -44,5 +44,5 @@ def diagnose(question: str, passage: str, decision: Decision, languages: Languag
         if not NUMBER.match(word) and not set(language.content_words(word)) <= stated
     ]
     if len(foreign) > 2:
-        told.append(f"The passage does not speak of {', '.join(foreign)}.")
-    return [*told, _GENERAL[decision.weakest]] if decision.weakest in _GENERAL else told
+        faults.append(f"The passage does not speak of {', '.join(foreign)}.")
+    return [*faults, _GENERAL[decision.weakest]] if decision.weakest in _GENERAL else faults

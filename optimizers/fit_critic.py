@@ -1,6 +1,7 @@
-"""The strategy ``fit-head``: heads fitted to train rows, test rows only reported.
+"""Fitting the critic of a step to labels: heads, the threshold that keeps a precision, and what both do on rows.
 
-The threshold is chosen on what runs wrote, by heads that did not learn from the same documents, else on dev rows.
+Heads are fitted to train rows, and test rows only reported. The threshold is chosen on what runs wrote, by heads that
+did not learn from the same documents, else on dev rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,40 +12,54 @@ import numpy as np
 
 from optimizers.fit_head import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
 from optimizers.labels import SPLITS, Label, Labelled, QuestionLabel, Split, refuse_test_rows
-from optimizers.measures import Interval, area_under_roc, average_precision, bootstrap, share
+from optimizers.measures import (
+    Interval,
+    area_under_roc,
+    average_precision,
+    bootstrap,
+    lower_bound,
+    mean,
+    mean_gain,
+    share,
+)
 from optimizers.steps import FITTED
-from optimizers.thresholds import lowest_threshold, point_of, precision_curve
+from optimizers.steps.worth import decision_value
 from programs.critics.base import Encoder
 from programs.critics.curve import CurvePoint
 from programs.critics.evidence import HEAD_EVIDENCE
 from programs.critics.heads import CriticHeads
 from programs.critics.linear import LinearHead
-from programs.deciding import overall_of
-from programs.errors import LabelError
+from programs.deciding import OVERALL, overall_of
+from programs.errors import LabelError, PromiseError
 from programs.languages.table import Languages
 from programs.text import beginnings
 
 _CURVE_POINTS = 60
 FEWEST_ROWS = 10  # good and bad ones each
+_FEWEST_ACCEPTED = 10
 _FEWEST_OF_RUNS = 60
+
+
+class Verdicts(NamedTuple):
+    """The probabilities of labelled rows by split, the threshold, and what :func:`measure` says of both by split."""
+
+    probabilities: Mapping[Split, Sequence[float]]
+    threshold: float
+    measures: Mapping[str, Mapping[str, Interval]]
 
 
 class FittedCritic(NamedTuple):
     """Heads with the point of the curve that was chosen, and what they do there on each split.
 
     ``kinds`` holds what the threshold does by what questions ask for, where the curve is one of questions of runs.
-    ``measures`` holds for each split the area under the ROC curve, the average precision, the share of good rows
-    that pass and, by reason, the shares of bad ones that pass, and of the questions of runs that pass the share of good
-    ones; those of train rows, which were fitted to, flatter.
-    ``probabilities`` holds those of the rows by label id.
+    The verdicts on train rows, which were fitted to, flatter.
     """
 
     heads: CriticHeads
     chosen: CurvePoint
     curve: tuple[CurvePoint, ...]
     kinds: Mapping[str, CurvePoint]
-    measures: dict[str, dict[str, Interval]]
-    probabilities: dict[Split, dict[str, float]]
+    verdicts: Verdicts
 
 
 def fit_critic(
@@ -54,21 +69,10 @@ def fit_critic(
     languages: Languages,
     *,
     target_precision: float,
-    options: FitOptions | None = None,
     seed: int = 0,
-    on_progress: Callable[[str], None] | None = None,
+    on_progress: Callable[[str], object] = str,
 ) -> FittedCritic:
-    """Fit the heads of a step that decides.
-
-    Args:
-        step: its name.
-        splits: what to fit to (``train``), to choose the threshold on (``dev``) and to report (``test``).
-        encoder: embeds texts.
-        languages: what the evidence knows of languages.
-        target_precision: what share of accepted dev rows must be good, with 95 % confidence.
-        options: how to fit; the step's own by default.
-        seed: fixes the folds.
-        on_progress: called with what comes next.
+    """Fit the heads of a step that decides, so that ``target_precision`` of accepted rows are good (95 % confidence).
 
     Raises:
         LeakError: train or dev hold rows of the test split.
@@ -76,39 +80,38 @@ def fit_critic(
         PromiseError: the dev rows do not support the precision.
     """
     fitting = FITTED[step]
-    options = options or fitting.options
-    told: Callable[[str], object] = on_progress or str
     refuse_test_rows([*splits["train"], *splits["dev"]])
-    for name, found_labels in splits.items():
-        good = sum(label.good for label in found_labels)
-        if min(good, len(found_labels) - good) < FEWEST_ROWS:
+    for name, labels in splits.items():
+        good = sum(label.good for label in labels)
+        if min(good, len(labels) - good) < FEWEST_ROWS:
             raise LabelError(
-                f"the labels of {step} hold {good} good and {len(found_labels) - good} bad rows in the split {name}; "
+                f"the labels of {step} hold {good} good and {len(labels) - good} bad rows in the split {name}; "
                 f"it takes {FEWEST_ROWS} of each."
             )
-    told(f"Reading the evidence of {sum(map(len, splits.values()))} labelled rows")
-    rows = {name: rows_of(step, found, encoder, languages) for name, found in splits.items()}
+    on_progress(f"Reading the evidence of {sum(map(len, splits.values()))} labelled rows")
+    rows = {name: rows_of(step, labels, encoder, languages) for name, labels in splits.items()}
     heads: dict[str, LinearHead] = {}
     for output in fitting.outputs:
-        told(f"Fitting {output}")
+        on_progress(f"Fitting {output}")
         faults = fitting.faults.get(output, ())
         kept = [n for n, label in enumerate(splits["train"]) if not faults or label.reason in ("ok", *faults)]
         true = [splits["train"][place].good for place in kept]
         if len(true) - sum(true) < FEWEST_ROWS:
             continue  # too few rows have these faults; the output stays as it is set by hand
-        heads[output] = fit_head(rows["train"].at(np.array(kept)), true, options, seed)
+        heads[output] = fit_head(rows["train"].at(np.array(kept)), true, fitting.options, seed)
     found: dict[Split, list[float]] = {name: probabilities(heads[fitting.overall], rows[name]) for name in SPLITS}
-    told(f"Choosing the threshold of {step}")
-    of_runs = _of_runs(splits, rows, found, options, seed)
+    on_progress(f"Choosing the threshold of {step}")
+    of_runs = _of_runs(splits, rows, found, fitting.options, seed)
     shown = of_runs or list(zip(splits["dev"], found["dev"], strict=True))
     curve = precision_curve([label.good for label, _ in shown], [probability for _, probability in shown])
     chosen = lowest_threshold(curve, target_precision)
-    measures = {str(name): measure(splits[name], found[name], chosen.threshold) for name in found}
-    by_id: dict[Split, dict[str, float]] = {
-        name: {label.id: value for label, value in zip(splits[name], found[name], strict=True)} for name in found
-    }
-    kinds = _by_kind(of_runs, chosen.threshold)
-    return FittedCritic(CriticHeads(step=step, heads=heads), chosen, thinned(curve, chosen), kinds, measures, by_id)
+    return FittedCritic(
+        CriticHeads(step=step, heads=heads),
+        chosen,
+        thinned(curve, chosen),
+        _by_kind(of_runs, chosen.threshold),
+        verdicts(splits, found, chosen.threshold),
+    )
 
 
 def _of_runs(
@@ -125,8 +128,8 @@ def _of_runs(
     if sum(_kind(label) is not None for name in ("train", "dev") for label in splits[name]) < _FEWEST_OF_RUNS:
         return []
     held_out = held_out_probabilities(rows["train"], [label.good for label in splits["train"]], options, seed)
-    said = [*zip(splits["train"], held_out, strict=True), *zip(splits["dev"], found["dev"], strict=True)]
-    return [(label, probability) for label, probability in said if _kind(label)]
+    both = [*zip(splits["train"], held_out, strict=True), *zip(splits["dev"], found["dev"], strict=True)]
+    return [(label, probability) for label, probability in both if _kind(label)]
 
 
 def _by_kind(shown: Sequence[tuple[Label, float]], threshold: float) -> dict[str, CurvePoint]:
@@ -143,7 +146,11 @@ def _kind(label: Label) -> str | None:
 
 
 def measure(labels: Sequence[Label], probability: Sequence[float], threshold: float) -> dict[str, Interval]:
-    """Return what a critic does on labelled rows at a threshold; see :class:`FittedCritic`."""
+    """Return what a critic does on labelled rows at a threshold.
+
+    That is the area under the ROC curve, the average precision, and the shares that are good of all that pass and of
+    the questions of runs that pass; and by reason the share of rows that pass.
+    """
     good = [label.good for label in labels]
     passed = [value >= threshold for value in probability]
     documents = [label.document for label in labels]
@@ -181,3 +188,99 @@ def rows_of(step: str, labels: Sequence[Labelled], encoder: Encoder, languages: 
     texts = [row[evidence.subject] for row in inputs]
     documents = [label.document for label in labels]
     return Rows(evidence.features(inputs, encoder, languages), encoder.encode(texts), texts, documents)
+
+
+def verdicts(
+    splits: Mapping[Split, Sequence[Label]], found: Mapping[Split, Sequence[float]], threshold: float
+) -> Verdicts:
+    """Measure the probabilities that a critic gives to labelled rows."""
+    measures = {str(split): measure(splits[split], values, threshold) for split, values in found.items()}
+    return Verdicts(found, threshold, measures)
+
+
+def compare(
+    splits: Mapping[Split, Sequence[Label]], before: Verdicts, after: Verdicts
+) -> tuple[dict[str, dict[str, Interval]], list[dict[str, Any]]]:
+    """Return the measures and the rows of a report; see :class:`optimizers.report.CompileReport`."""
+    measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
+    rows: list[dict[str, Any]] = []
+    for split in before.probabilities:
+        scores: dict[str, list[float]] = {}
+        documents = [label.document for label in splits[split]]
+        for version, critic in (("before", before), ("after", after)):
+            found = zip(splits[split], critic.probabilities[split], strict=True)
+            scores[version] = [decision_value(label.good, p >= critic.threshold, p) for label, p in found]
+            measures[version][split] = mean(scores[version], documents)
+            measures[version] |= {f"{split}_{name}": figure for name, figure in critic.measures[split].items()}
+        measures["gain"][split] = mean_gain(scores["before"], scores["after"], documents)
+        rows += [
+            {
+                "split": split,
+                "id": label.id,
+                "document": label.document,
+                OVERALL: label.good,
+                "reason": label.reason,
+                "before_probability": before.probabilities[split][place],
+                "after_probability": after.probabilities[split][place],
+                "before_score": scores["before"][place],
+                "after_score": scores["after"][place],
+            }
+            for place, label in enumerate(splits[split])
+        ]
+    return measures, rows
+
+
+def precision_curve(good: Sequence[bool], probability: Sequence[float]) -> list[CurvePoint]:
+    """Return one point for each distinct probability, the lowest threshold first.
+
+    A threshold lies halfway to the next lower probability, so that a row much like the last accepted one falls on
+    its side.
+    """
+    rows = sorted(zip(probability, good, strict=True), key=lambda row: -row[0])
+    total = sum(good)
+    points: list[CurvePoint] = []
+    passed = 0
+    for place, (value, is_good) in enumerate(rows, 1):
+        passed += is_good
+        below = rows[place][0] if place < len(rows) else 0.0
+        if place < len(rows) and below == value:
+            continue
+        points.append(_point(round((value + below) / 2, 6), passed, place, total))
+    return points[::-1]
+
+
+def point_of(threshold: float, rows: Sequence[tuple[bool, float]]) -> CurvePoint:
+    """Return what a threshold does on rows: whether each is good, and its probability."""
+    accepted = [is_good for is_good, probability in rows if probability >= threshold]
+    return _point(threshold, sum(accepted), len(accepted), sum(is_good for is_good, _ in rows))
+
+
+def _point(threshold: float, good: int, accepted: int, total: int) -> CurvePoint:
+    precision = share(good, accepted)
+    return CurvePoint(
+        threshold=threshold,
+        accepted=accepted,
+        good=good,
+        precision=precision.value,
+        low=precision.low,
+        high=precision.high,
+        recall=good / total if total else 0.0,
+    )
+
+
+def lowest_threshold(curve: Sequence[CurvePoint], target: float) -> CurvePoint:
+    """Return the lowest threshold whose precision is at least ``target`` with 95 % confidence (one-sided).
+
+    Raises:
+        PromiseError: no threshold that accepts ten rows or more reaches it; the message names the best bound.
+    """
+    bounds = [(lower_bound(point.good, point.accepted), point) for point in curve if point.accepted >= _FEWEST_ACCEPTED]
+    kept = [point for bound, point in bounds if bound >= target]
+    if kept:
+        return kept[0]
+    best = max((bound for bound, _ in bounds), default=0.0)
+    rows = curve[0].accepted if curve else 0
+    raise PromiseError(
+        f"--target-precision {target:g}: {rows} labelled rows support no more than {best:.2f}; "
+        "ask for less or add labels (--labels)."
+    )

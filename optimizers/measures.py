@@ -1,14 +1,20 @@
-"""Measures of decisions against labels, with intervals. All of them lie between 0 and 1; higher is better."""
+"""Measures against labels, with intervals, and which gains are beyond noise. Higher is better; all lie in 0 to 1."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from programs.errors import PromotionError
+
 Flags = Sequence[bool]
 Scores = Sequence[float]
 Measure = Callable[[npt.NDArray[np.bool_], npt.NDArray[np.float64]], float]
+_DRAWS = 1000
+_FEWEST_ROWS = 3  # of which differences say anything of their spread
+_FEWEST_DOCUMENTS = 5  # that a champion must have been measured on: of fewer all may gain by luck
 
 
 class Interval(NamedTuple):
@@ -18,10 +24,6 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    def as_record(self) -> list[float]:
-        """Return the figure and its bounds, rounded to four digits."""
-        return [round(part, 4) for part in self]
-
     def __str__(self) -> str:
         """Return the figure with its bounds, two digits each."""
         value, low, high = (round(part, 2) + 0.0 for part in self)  # no minus before a zero
@@ -29,8 +31,11 @@ class Interval(NamedTuple):
 
 
 def recorded(measures: Mapping[str, Mapping[str, Interval]]) -> dict[str, dict[str, list[float]]]:
-    """Return measures as a state's record keeps them."""
-    return {key: {name: figure.as_record() for name, figure in found.items()} for key, found in measures.items()}
+    """Return measures as a state's record keeps them: figures and bounds with four digits."""
+    return {
+        key: {name: [round(part, 4) for part in figure] for name, figure in found.items()}
+        for key, found in measures.items()
+    }
 
 
 def area_under_roc(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]) -> float:
@@ -60,25 +65,7 @@ def average_precision(good: npt.NDArray[np.bool_], probability: npt.NDArray[np.f
     return float(np.sum(np.diff(passed, prepend=0) * passed / (steps + 1)) / passed[-1])
 
 
-def precision_at_recall(
-    good: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64], recall: float = 0.6
-) -> float:
-    """Return the best precision among the thresholds that let at least this share of the good rows pass."""
-    from sklearn.metrics import precision_recall_curve
-
-    precisions, recalls, _ = precision_recall_curve(good, probability)
-    return float(max(precisions[:-1][recalls[:-1] >= recall]))
-
-
-def bootstrap(
-    measure: Measure,
-    good: Flags,
-    probability: Scores,
-    units: Sequence[str] | None = None,
-    *,
-    draws: int = 1000,
-    seed: int = 0,
-) -> Interval:
+def bootstrap(measure: Measure, good: Flags, probability: Scores, units: Sequence[str] | None = None) -> Interval:
     """Return a measure with its percentile bootstrap interval.
 
     With ``units``, the documents of the rows, whole documents are drawn; else good and bad rows are, apart.
@@ -89,21 +76,11 @@ def bootstrap(
     flags, scores = np.asarray(good, dtype=bool), np.asarray(probability, dtype=float)
     if flags.all() or not flags.any():
         raise ValueError("a measure of decisions needs good and bad rows")
-    drawn = _draws(flags, draws, seed) if units is None else _document_draws(flags, units, draws, seed)
-    found = [measure(flags[rows], scores[rows]) for rows in drawn]
-    low, high = np.quantile(found, [0.025, 0.975])
-    return Interval(measure(flags, scores), float(low), float(high))
+    return _bootstrapped(lambda rows: measure(flags[rows], scores[rows]), flags, units)
 
 
 def paired_gain(
-    measure: Measure,
-    good: Flags,
-    before: Scores,
-    after: Scores,
-    units: Sequence[str] | None = None,
-    *,
-    draws: int = 1000,
-    seed: int = 0,
+    measure: Measure, good: Flags, before: Scores, after: Scores, units: Sequence[str] | None = None
 ) -> Interval:
     """Return by how much ``after`` beats ``before`` on the same rows, with its paired bootstrap interval.
 
@@ -112,13 +89,22 @@ def paired_gain(
     """
     flags = np.asarray(good, dtype=bool)
     old, new = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
-    drawn = _draws(flags, draws, seed) if units is None else _document_draws(flags, units, draws, seed)
-    found = [measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]) for rows in drawn]
-    low, high = np.quantile(found, [0.025, 0.975])
-    return Interval(measure(flags, new) - measure(flags, old), float(low), float(high))
+    return _bootstrapped(lambda rows: measure(flags[rows], new[rows]) - measure(flags[rows], old[rows]), flags, units)
 
 
-def mean(values: Scores, units: Sequence[str] | None = None, *, draws: int = 1000, seed: int = 0) -> Interval:
+def _bootstrapped(
+    statistic: Callable[[npt.NDArray[np.intp]], float], flags: npt.NDArray[np.bool_], units: Sequence[str] | None
+) -> Interval:
+    drawn = _draws(flags) if units is None else _document_draws(flags, units)
+    return _interval(statistic(np.arange(len(flags))), [statistic(rows) for rows in drawn])
+
+
+def _interval(value: float, drawn: Scores | npt.NDArray[np.float64]) -> Interval:
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Interval(float(value), float(low), float(high))
+
+
+def mean(values: Scores, units: Sequence[str] | None = None) -> Interval:
     """Return the mean of scores with its percentile bootstrap interval.
 
     With ``units``, the documents of the rows, whole documents are drawn, because rows of one are alike; if all rows
@@ -132,9 +118,8 @@ def mean(values: Scores, units: Sequence[str] | None = None, *, draws: int = 100
         raise ValueError("a mean needs scores")
     places = _places(units, len(scores))
     sums, counts = np.bincount(places, weights=scores), np.bincount(places)
-    drawn = np.random.default_rng(seed).integers(0, len(sums), (draws, len(sums)))
-    low, high = np.quantile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), [0.025, 0.975])
-    return Interval(float(scores.mean()), float(low), float(high))
+    drawn = np.random.default_rng(0).integers(0, len(sums), (_DRAWS, len(sums)))
+    return _interval(scores.mean(), sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
 
 
 def mean_gain(before: Scores, after: Scores, units: Sequence[str] | None = None) -> Interval:
@@ -176,31 +161,84 @@ def share(count: int, total: int) -> Interval:
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
-    from scipy.stats import binomtest
-
-    if not total:
-        return Interval(0.0, 0.0, 1.0)
-    bounds = binomtest(count, total).proportion_ci(0.95, method="wilson")
-    return Interval(count / total, float(bounds.low), float(bounds.high))
+    return Interval(count / total, *_wilson(count, total, "two-sided")) if total else Interval(0.0, 0.0, 1.0)
 
 
 def lower_bound(count: int, total: int) -> float:
     """Return the one-sided lower 95 % Wilson bound of a share; 0 for none of none."""
+    return _wilson(count, total, "greater")[0] if total else 0.0
+
+
+def _wilson(count: int, total: int, alternative: str) -> tuple[float, float]:
     from scipy.stats import binomtest
 
-    if not total:
-        return 0.0
-    return float(binomtest(count, total, alternative="greater").proportion_ci(0.95, method="wilson").low)
+    bounds = binomtest(count, total, alternative=alternative).proportion_ci(0.95, method="wilson")
+    return float(bounds.low), float(bounds.high)
 
 
-def kappa(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return Cohen's kappa of two annotations of the same rows: 1 for full agreement, 0 for chance.
+def detectable_gain(deviation: float, rows: int) -> float:
+    """Return the smallest true gain of a mean that is found with 80 % power by a paired, two-sided test at 5 %.
 
-    Source: J. Cohen, A coefficient of agreement for nominal scales (1960).
+    ``deviation`` is the standard deviation of the paired differences of rows. Rows of one document are alike, so what
+    few documents can tell from noise is a little more than this.
+
+    Source: J. Cohen, Statistical power analysis for the behavioral sciences (1988), in the normal approximation.
     """
-    from sklearn.metrics import cohen_kappa_score
+    from scipy.stats import norm
 
-    return float(cohen_kappa_score(first, second))
+    return float((norm.ppf(0.975) + norm.ppf(0.8)) * deviation / math.sqrt(rows))
+
+
+def paired_deviation(before: Scores, others: Sequence[Scores]) -> float | None:
+    """Return the standard deviation of paired differences on the same rows, over several candidates (root mean square).
+
+    None without candidates or with fewer than three rows.
+    """
+    if not others or len(before) < _FEWEST_ROWS:
+        return None
+    return float(np.sqrt(np.mean(np.var(np.asarray(others) - np.asarray(before), axis=1, ddof=1))))
+
+
+class Score(NamedTuple):
+    """What a row was worth, with the document that it comes from."""
+
+    value: float
+    document: str
+
+
+def gains_over(
+    old: Mapping[tuple[str, str], Score], new: Mapping[tuple[str, str], Score], tried: int
+) -> dict[str, Interval]:
+    """Return the gain of a compile on the dev rows, and on the test rows, that two were measured on.
+
+    Test rows decide nothing, so theirs is only reported. That on dev rows can be decided by: the best of ``tried``
+    candidates on them is lucky too, so its interval is as much wider. Nothing if they have no dev row in common.
+
+    Args:
+        old, new: the scores by split and id.
+        tried: how many candidates were compared on dev rows.
+
+    Raises:
+        PromotionError: the dev rows are of too few documents, or the gain on them is within noise.
+    """
+
+    def common(split: str) -> tuple[list[float], list[float], list[str]]:
+        keys = sorted(key for key in old.keys() & new.keys() if key[0] == split)
+        return [old[key].value for key in keys], [new[key].value for key in keys], [new[key].document for key in keys]
+
+    dev, test = common("dev"), common("test")
+    if not dev[0]:
+        return {}
+    if (documents := len(set(dev[2]))) < _FEWEST_DOCUMENTS:
+        raise PromotionError(
+            f"the dev rows to compare it on, {len(dev[0])}, are of too few documents ({documents} of "
+            f"{_FEWEST_DOCUMENTS}); compile again with the labels and --seed of the champion, or with more labels."
+        )
+    gain = certain_gain(*dev, tried)
+    if not gain.low > 0:
+        best = f", the best of {tried} candidates on them," if tried > 1 else ","
+        raise PromotionError(f"the gain on dev rows, {gain}{best} is within noise.")
+    return {"dev": gain} | ({"test": mean_gain(*test)} if test[0] else {})
 
 
 def _places(units: Sequence[str] | None, count: int) -> npt.NDArray[np.intp]:
@@ -211,23 +249,21 @@ def _places(units: Sequence[str] | None, count: int) -> npt.NDArray[np.intp]:
     return np.array([numbers[unit] for unit in units], dtype=np.intp)
 
 
-def _document_draws(
-    flags: npt.NDArray[np.bool_], units: Sequence[str], draws: int, seed: int
-) -> list[npt.NDArray[np.intp]]:
+def _document_draws(flags: npt.NDArray[np.bool_], units: Sequence[str]) -> list[npt.NDArray[np.intp]]:
     """Draw documents until so many draws hold good and bad rows; rows, where too few documents do."""
-    random, places = np.random.default_rng(seed), _places(units, len(flags))
+    random, places = np.random.default_rng(0), _places(units, len(flags))
     rows = [np.flatnonzero(places == number) for number in range(places.max() + 1)]
     found = []
-    for _ in range(2 * draws):
+    for _ in range(2 * _DRAWS):
         drawn = np.concatenate([rows[number] for number in random.integers(0, len(rows), len(rows))])
         if flags[drawn].any() and not flags[drawn].all():
             found.append(drawn)
-        if len(found) == draws:
+        if len(found) == _DRAWS:
             return found
-    return _draws(flags, draws, seed)
+    return _draws(flags)
 
 
-def _draws(flags: npt.NDArray[np.bool_], draws: int, seed: int) -> list[npt.NDArray[np.intp]]:
-    random = np.random.default_rng(seed)
+def _draws(flags: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.intp]]:
+    random = np.random.default_rng(0)
     good, bad = np.flatnonzero(flags), np.flatnonzero(~flags)
-    return [np.concatenate([random.choice(good, len(good)), random.choice(bad, len(bad))]) for _ in range(draws)]
+    return [np.concatenate([random.choice(good, len(good)), random.choice(bad, len(bad))]) for _ in range(_DRAWS)]

@@ -33,8 +33,8 @@ class StudentTools(Tools):
         Models by role are left out: they would hide the ones that optimizers set.
         """
         kept = {name: tools.predictor(name).demos for name, step in STEPS.items() if not step.decides}
-        told = {each.name: getattr(tools, each.name) for each in fields(Tools)}
-        return cls(**(told | {"models": {}}), kept=kept)
+        values = {entry.name: getattr(tools, entry.name) for entry in fields(Tools)}
+        return cls(**(values | {"models": {}}), kept=kept)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Stay one: optimizers copy the program, which must not copy critics and the index."""
@@ -53,9 +53,9 @@ class StudentTools(Tools):
 
         Steps are run at temperature 0, so that all rollouts of an optimizer would be the same otherwise.
         """
-        told = getattr(predict.lm or dspy.settings.lm, "kwargs", {})
-        if told.get("rollout_id") is not None:
-            rollout = {"temperature": told.get("temperature"), "seed": told["rollout_id"]}
+        options = getattr(predict.lm or dspy.settings.lm, "kwargs", {})
+        if options.get("rollout_id") is not None:
+            rollout = {"temperature": options.get("temperature"), "seed": options["rollout_id"]}
             sampling = {**rollout, **(sampling or {})}
         return super().write(step, predict, language, sampling, **inputs)
 
@@ -84,13 +84,9 @@ class WholeRecipe(dspy.Module):
     """
 
     def __init__(self, recipe: str, tools: Tools, adapter: Any, **options: Any) -> None:
-        """Compose a recipe by its name.
+        """Compose a recipe by its name; it starts from the demos and compiled states of the tools.
 
-        Args:
-            recipe: a name of the table of recipes.
-            tools: what the recipe is handed. Demos and compiled states are what it starts from.
-            adapter: renders the prompts of the steps; optimizers ask models of their own in their own way.
-            options: those of the recipe.
+        The adapter renders the prompts of the steps; optimizers ask models of their own in their own way.
         """
         super().__init__()
         row = RECIPES[recipe]
@@ -113,8 +109,8 @@ class WholeRecipe(dspy.Module):
         """
         with dspy.context(adapter=self._adapter):
             outcome: Outcome = self.program(attempt=attempt, observer=_ignore)
-        told = {"question", "answer", "evolution", "probability"}
-        drafts = [draft.model_dump(mode="json", include=told) for draft in outcome.drafts]
+        shown = {"question", "answer", "evolution", "probability"}
+        drafts = [draft.model_dump(mode="json", include=shown) for draft in outcome.drafts]
         rejects = [reject.model_dump(mode="json", exclude_none=True) for reject in outcome.rejects]
         first = drafts[0] if drafts else {"question": "", "answer": "", "evolution": "", "probability": 0.0}
         return dspy.Prediction(**first, drafts=drafts, rejects=rejects)
@@ -138,4 +134,4 @@ def _step_of(place: str) -> str:
 
 
 def _ignore(record: StepRecord) -> None:
-    """Take a finished step, of which nobody is told."""
+    """Take a finished step."""

@@ -26,19 +26,18 @@ def experiments(
     evaluated on all dev rows; with 0 nothing was tested. The champion is marked with a star. Compiles that did not
     finish are counted below.
     """
-    from groundset.tracking.compiles import CompileStore
-    from groundset.tracking.experiments import best_of
-    from groundset.tracking.place import told
+    from groundset.tracking.compiles import CompileStore, best_of
+    from groundset.tracking.place import shown
 
     store = CompileStore.open(tracking, create=False)
-    found = [
-        each for each in store.experiments() if (step is None or each.step == step) and (lm is None or each.model == lm)
-    ]
+    found = [entry for entry in store.experiments() if step in (None, entry.step) and lm in (None, entry.model)]
     listed = best_of(found, best)
-    unfinished = Counter(each.status.lower() for each in found if not each.finished)
+    unfinished = Counter(entry.status.lower() for entry in found if not entry.finished)
     if as_json:
-        compiles = [{key: value for key, value in each._asdict().items() if key not in _NOT_LISTED} for each in listed]
-        print_json({"store": told(store.uri), "compiles": compiles, "unfinished": unfinished})
+        compiles = [
+            {key: value for key, value in entry._asdict().items() if key not in _NOT_LISTED} for entry in listed
+        ]
+        print_json({"store": shown(store.uri), "compiles": compiles, "unfinished": unfinished})
         return
     say_where(store.uri, usual=store.usual)
     if not found:
@@ -46,18 +45,18 @@ def experiments(
         return
     rows = [
         (
-            each.step,
-            each.model,
-            each.optimizer,
+            entry.step,
+            entry.model,
+            entry.optimizer,
             *(
-                f"{each.before[split]:.3f} to {each.after[split]:.3f}" if split in each.after else "-"
+                f"{entry.before[split]:.3f} to {entry.after[split]:.3f}" if split in entry.after else "-"
                 for split in ("dev", "test")
             ),
-            "-" if each.compared is None else f"{each.compared}",
-            f"{each.calls:,}",
-            f"{each.run_id}{' *' if each.champion else ''}",
+            "-" if entry.compared is None else f"{entry.compared}",
+            f"{entry.calls:,}",
+            f"{entry.run_id}{' *' if entry.champion else ''}",
         )
-        for each in listed
+        for entry in listed
     ]
     if rows:
         print_table(("step", "model", "optimizer", "dev", "test", "compared", "calls", "run"), rows)
@@ -76,9 +75,10 @@ def promote(
     The gain on test rows is only printed. `groundset generate --compiled champion` uses the champions.
     """
     from groundset.tracking.compiles import CompileStore
+    from groundset.tracking.promotion import promote as make_champion
 
     store = CompileStore.open(tracking, create=False)
     say_where(store.uri, usual=store.usual)
-    name, gains = store.promote(run_id)
-    told = ", ".join(f"on {split} rows {gain}" for split, gain in gains.items())
-    say(f"{name}: {run_id} is the champion. Gain {told}.")
+    name, gains = make_champion(store, run_id)
+    on_rows = ", ".join(f"on {split} rows {gain}" for split, gain in gains.items())
+    say(f"{name}: {run_id} is the champion. Gain {on_rows}.")

@@ -17,7 +17,7 @@ TrackingOption = Annotated[
 def say_where(uri: str, *, usual: bool) -> None:
     """Say on standard error which store is used, unless it is the user's own one."""
     from groundset.printing import say
-    from groundset.tracking.place import told
+    from groundset.tracking.place import shown
 
     if not usual:
-        say(f"Tracking store: {told(uri)}", err=True)
+        say(f"Tracking store: {shown(uri)}", err=True)

@@ -27,11 +27,11 @@ def ui(
 
     Serves the pages of MLflow on this machine alone, until Ctrl-C.
     """
-    from groundset.tracking.place import told, tracking_place
+    from groundset.tracking.place import shown, tracking_place
 
     place = tracking_place(tracking, create=False)
     if place.uri.startswith(("http:", "https:")):
-        raise InputError(f"the tracking store {told(place.uri)} is a server: open it in a browser.")
+        raise InputError(f"the tracking store {shown(place.uri)} is a server: open it in a browser.")
     if _answers(port):
         raise InputError(f"--port: something answers on {port} already; name another.")
     command = [

@@ -1,8 +1,20 @@
-"""Compiling steps with the labels that groundset ships and the user's own, into a folder of states."""
+"""Compiling steps with the labels that groundset ships and the user's own, into a folder of states.
 
-from groundset.compiling.ensembles import compile_ensemble
-from groundset.compiling.heads import compile_heads
-from groundset.compiling.steps import Compiler, Listener, Wish
-from groundset.compiling.whole import OpenedRecipe, open_recipe
+From Python a whole recipe is compiled with ``open_recipe``, which is imported when it is first asked for: the command
+line reads the options from here.
+"""
 
-__all__ = ["Compiler", "Listener", "OpenedRecipe", "Wish", "compile_ensemble", "compile_heads", "open_recipe"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from groundset.compiling.whole import OpenedRecipe, open_recipe
+
+__all__ = ["OpenedRecipe", "open_recipe"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from groundset.compiling import whole
+
+    return getattr(whole, name)

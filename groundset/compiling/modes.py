@@ -12,8 +12,10 @@ from groundset.engine.modes import MODE_FILE, ModeState
 from groundset.files import write_rows, write_text
 from groundset.models.specs import parse_spec
 from groundset.store.run_store import RunStore
+from optimizers.attempts import labelled_chunk
 from optimizers.labels import ChunkLabel, read_labels
 from optimizers.measures import Interval, share
+from optimizers.report import Table
 from programs.critics.states import folder_of
 from programs.errors import InputError
 from programs.modes import MODES
@@ -23,14 +25,7 @@ PASSAGES = 24
 
 
 class ModeMeasure(NamedTuple):
-    """What came of one mode.
-
-    Attributes:
-        mode: its name.
-        passages: how many were asked about, each for one question.
-        made: how many of them gave a sample.
-        good: how many of these samples the judge finds good.
-    """
+    """What came of one mode: of so many passages so many gave a sample, and so many of these the judge finds good."""
 
     mode: str
     passages: int
@@ -48,13 +43,32 @@ class ModeMeasure(NamedTuple):
 
 
 class ModeReport(NamedTuple):
-    """The measured modes, the best first, and the file that names it."""
+    """The measured modes of a model, the best first; it tells a person the same as a ``CompileReport``."""
 
+    lm: str
     measures: tuple[ModeMeasure, ...]
-    file: Path
+    ending: str = "complete"
+
+    @property
+    def summary(self) -> str:
+        """Return the best mode."""
+        return f"mode of {self.lm}: {self.measures[0].mode}."
+
+    @property
+    def table(self) -> Table:
+        """Return the figures of every mode."""
+        rows = [(found.mode, str(found.share), str(found.made), str(found.passages)) for found in self.measures]
+        return ("mode", "good samples a passage", "made", "passages"), rows
+
+    @property
+    def one_line(self) -> str:
+        """Return the best mode, and how many passages gave a good sample in each."""
+        best, *others = self.measures
+        shares = "; ".join(f"{found.mode} {found.share}" for found in others)
+        return f"mode: {best.mode} ({best.share} of passages give a good sample; {shares})"
 
 
-def compile_mode(
+def measure_modes(
     lm: str,
     judging_lm: str,
     *,
@@ -63,7 +77,7 @@ def compile_mode(
     seed: int = 0,
     out: Path,
     say: Callable[[str], object] = str,
-) -> ModeReport:
+) -> tuple[ModeReport, Path]:
     """Ask about labelled passages in every mode and write the one that gives most good samples to ``mode.json``.
 
     A mode is worth the share of good passages of the split dev that give a sample which the judge finds good: one that
@@ -71,18 +85,11 @@ def compile_mode(
     model in ``out``. The runs lie in ``<out>/<model>/modes/``, so that the same call pays for no call twice. Of modes
     with as many good samples the one that rests on more rules is taken, because it is cheaper.
 
-    Args:
-        lm: the language model that asks.
-        judging_lm: the one that judges, by the critic ``verdict``. A model is no judge of its own questions unless it
-            is a strong one.
-        labels: the user's own label files.
-        passages: how many are asked about, in equal parts of every document.
-        seed: fixes which.
-        out: the folder of compiled states.
-        say: is told what happens.
+    ``judging_lm`` judges by the critic ``verdict``: a model is no judge of its own questions unless it is a strong one.
+    The ``passages`` come in equal parts from every document, and the seed fixes which.
 
     Raises:
-        InputError: no label calls a passage good, or a run there was begun with other options.
+        InputError: no label calls a passage good, or a run there was made with other options.
         GroundsetError: a model failed; what was done is kept.
     """
     folder = out / folder_of(parse_spec(lm).name)
@@ -91,24 +98,24 @@ def compile_mode(
         raise InputError("no label of the split dev calls a passage good, so no mode can be measured.")
     chunks = folder / "modes" / "passages.jsonl"
     chunks.parent.mkdir(parents=True, exist_ok=True)
-    write_rows(chunks, (_chunk(label) for label in chosen))
+    write_rows(chunks, map(_chunk, chosen))
     states = any(file.name != MODE_FILE for file in folder.glob("*.json"))
     measures = []
     for name in MODES:
         say(f"Asking about {len(chosen)} passages in mode {name}")
         options = {"chunks": chunks, "recipe": "single", "size": len(chosen), "lm": lm, "mode": name, "min_length": 1}
-        given = {**options, "compiled": str(out) if states else None, "seed": seed}
-        samples = _samples_of(given, folder / "modes" / name)
+        options |= {"compiled": str(out) if states else None, "seed": seed}
+        samples = _samples_of(options, folder / "modes" / name)
         rows = [{"question": sample.question, "passage": sample.contexts[0].text} for sample in samples]
         judged = judge("questions", rows, critic="verdict", lm=judging_lm, quiet=True)
         good = sum(row["verdict"] == "good" for row in judged)
         measures.append(ModeMeasure(name, len(chosen), len(rows), good))
         say(str(measures[-1]))
-    ranked = tuple(sorted(measures, key=lambda each: -each.good))
-    told = f"{'; '.join(map(str, ranked))}, judged by {parse_spec(judging_lm).name}"
-    state = ModeState(mode=ranked[0].mode, critic=MODES[ranked[0].mode].critic, measured=told)
+    ranked = tuple(sorted(measures, key=lambda measure: -measure.good))
+    figures = f"{'; '.join(map(str, ranked))}, judged by {parse_spec(judging_lm).name}"
+    state = ModeState(mode=ranked[0].mode, critic=MODES[ranked[0].mode].critic, measured=figures)
     write_text(folder / MODE_FILE, state.model_dump_json(indent=1) + "\n")
-    return ModeReport(ranked, folder / MODE_FILE)
+    return ModeReport(lm, ranked), folder / MODE_FILE
 
 
 def _samples_of(options: Mapping[str, Any], out: Path) -> list[Sample]:
@@ -131,11 +138,6 @@ def _passages(labels: Sequence[ChunkLabel], count: int, seed: int) -> list[Chunk
 
 
 def _chunk(label: ChunkLabel) -> dict[str, object]:
-    title, *headings = label.topic.split(" > ")
-    return {
-        "chunk_id": label.id,
-        "doc_id": label.document,
-        "title": title or label.document,
-        "headings": headings,
-        "text": label.text,
-    }
+    chunk = labelled_chunk(label)
+    row = chunk.model_dump(include={"chunk_id", "doc_id", "headings", "text"})
+    return {**row, "title": chunk.title or label.document}

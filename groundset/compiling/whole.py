@@ -9,11 +9,11 @@ from typing import Any
 import dspy
 
 from groundset.compiling.labels import label_files
-from groundset.compiling.steps import PARSER
 from groundset.data_files import data_path
 from groundset.engine.states import SHIPPED, Users, load_compiled
 from groundset.files import write_text
 from groundset.models.specs import LocalSpec, ensure_available, parse_spec
+from groundset.options import DEFAULT_EMBEDDER, DEFAULT_PARSER
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
@@ -22,20 +22,17 @@ from groundset.runtime.parser import load_parser
 from groundset.store.call_file import CallFile
 from optimizers.attempts import attempt_examples, labelled_chunk
 from optimizers.labels import ChunkLabel, Split, hashes_of, read_labels
-from optimizers.states import state_text
+from optimizers.report import new_state, state_text
 from optimizers.whole_recipe import WholeRecipe
 from programs.critics import open_critics
 from programs.critics.remembering import RememberingEncoder
-from programs.critics.states import CompiledState, dspy_version, folder_of, signature_hash
+from programs.critics.states import folder_of
 from programs.errors import InputError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.recipes import RECIPES
-from programs.steps import STEPS
 from programs.steps.demos import read_demos
 from programs.tools import Tools
-
-_EMBEDDER = "all-minilm-l6-v2"  # as runs have it by default
 
 
 @dataclass(frozen=True)
@@ -62,13 +59,11 @@ class OpenedRecipe:
         """
         files = []
         for step, predictor in compiled.states().items():
-            state = CompiledState(
-                step=step,
+            state = new_state(
+                step,
                 model=self.model.name,
                 model_sha256=self.model.sha256,
                 optimizer="whole-recipe",
-                signature=signature_hash(STEPS[step].signature),
-                dspy=dspy_version(),
                 predictor=predictor,
                 record=self.record,
             )
@@ -83,7 +78,7 @@ def open_recipe(
     lm: str,
     *,
     journal: Path,
-    embedder: str = _EMBEDDER,
+    embedder: str = DEFAULT_EMBEDDER,
     labels: Sequence[Path] = (),
     **options: Any,
 ) -> Iterator[OpenedRecipe]:
@@ -92,13 +87,8 @@ def open_recipe(
     Inside, DSPy has the language model. A call that fails ends what is going on, except in those optimizers that pass
     over failures.
 
-    Args:
-        recipe: a name of the table of recipes.
-        lm: the language model that it is compiled for.
-        journal: the file of finished calls; the same compile pays for none twice.
-        embedder: the embedding model of critics and search.
-        labels: the user's own label files.
-        options: those of the recipe.
+    ``journal`` is the file of finished calls, so that the same compile pays for none twice. ``labels`` are label files
+    of the user's own, and ``options`` those of the recipe.
 
     Raises:
         InputError: there is no such recipe, or the shipped heads have another embedder.
@@ -115,7 +105,7 @@ def open_recipe(
     compiled = load_compiled(SHIPPED, Users("head", loaded.sha256, *named)).deciding()
     if not compiled.heads:
         raise InputError(f"--embedder {embedder}: the shipped critics have another embedder.")
-    languages = Languages(LANGUAGES, load_parser(PARSER))
+    languages = Languages(LANGUAGES, load_parser(DEFAULT_PARSER))
     chunks = [labelled_chunk(row) for row in rows]
     vectors = loaded.encode_corpus([chunk.text for chunk in chunks])
     known = {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}

@@ -4,48 +4,95 @@ The state of every compile is also a version of a registered model, and its prom
 """
 
 import json
-import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
 from groundset.privacy import without_secrets
-from groundset.tracking.experiments import Experiment, experiment_of
-from groundset.tracking.place import VARIABLE
-from groundset.tracking.store import CHAMPION, LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
-from optimizers.measures import Interval, certain_gain, mean_gain
-from optimizers.pictures import confusion, draw_critic
-from optimizers.report import CompileReport
-from optimizers.states import state_text
-from programs.critics.states import check_state, folder_of, parse_state
-from programs.errors import GroundsetError, PromotionError
-from programs.steps import STEPS
+from groundset.tracking.place import VARIABLE, where
+from groundset.tracking.store import LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
+from optimizers.measures import Interval
+from optimizers.report import CompileReport, confusion, draw_critic, state_text
+from programs.critics.states import folder_of
+from programs.errors import GroundsetError, InputError, TrackingError
 
-_ROWS_FILE = "predictions.parquet"
-_NEWEST = 3  # compiles that are named to whoever names a run instead
-_FEWEST_DOCUMENTS = 5  # that a champion must have been measured on: of fewer all may gain by luck
+ROWS_FILE = "predictions.parquet"
+_FINISHED = "FINISHED"
 
 
-class _Score(NamedTuple):
-    value: float
-    document: str
+class Experiment(NamedTuple):
+    """A compile as the store remembers it.
 
+    ``before`` and ``after`` are the means on dev and test rows; ``compared`` says how many candidates were evaluated
+    on all dev rows, None where it was not noted; ``status`` is MLflow's word, ``error`` says why a compile failed, and
+    ``started`` when it began, in milliseconds since 1970.
+    """
 
-class _Pairs(NamedTuple):
-    """The scores of rows that two compiles were measured on, with the documents of the rows."""
+    run_id: str
+    step: str
+    model: str
+    optimizer: str
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    calls: int
+    champion: bool
+    compared: int | None = None
+    status: str = _FINISHED
+    error: str = ""
+    started: int = 0
 
-    before: list[float]
-    after: list[float]
-    documents: list[str]
+    @property
+    def measure(self) -> str:
+        """Return what its figures are: the likelihood of gold rows for trained weights, else the step's metric."""
+        return "likelihood" if self.optimizer == "finetune" else "metric"
+
+    @property
+    def gain(self) -> float:
+        """Return by how much it gained on dev rows; means of other rows say nothing beside each other."""
+        return self.after.get("dev", 0.0) - self.before.get("dev", 0.0)
+
+    @property
+    def finished(self) -> bool:
+        """Return whether the compile came to its end."""
+        return self.status == _FINISHED
 
     @classmethod
-    def of(cls, old: Mapping[tuple[str, str], _Score], new: Mapping[tuple[str, str], _Score], split: str) -> "_Pairs":
-        """Return those of the rows of a split that both have."""
-        common = sorted(key for key in old.keys() & new.keys() if key[0] == split)
-        before, after = ([each[key].value for key in common] for each in (old, new))
-        return cls(before, after, [new[key].document for key in common])
+    def of(cls, run: Any, champion: bool) -> Self:
+        """Return the compile that an MLflow run tells of."""
+        tags, metrics = run.data.tags, run.data.metrics
+        before, after = (
+            {split: metrics[f"{name}_{split}"] for split in ("dev", "test") if f"{name}_{split}" in metrics}
+            for name in ("before", "after")
+        )
+        return cls(
+            run.info.run_id,
+            tags["step"],
+            tags["model"],
+            tags["optimizer"],
+            before,
+            after,
+            int(metrics.get("calls", 0)),
+            champion,
+            int(metrics["compared"]) if "compared" in metrics else None,
+            run.info.status,
+            tags.get("error", ""),
+            run.info.start_time or 0,
+        )
+
+
+def best_of(experiments: Sequence[Experiment], count: int) -> list[Experiment]:
+    """Return the first finished experiments of each step, model and measure, and all champions."""
+    kept: list[Experiment] = []
+    for found in experiments:
+        kind = (found.step, found.model, found.measure)
+        alike = sum((known.step, known.model, known.measure) == kind for known in kept)
+        if found.finished and (alike < count or found.champion):
+            kept.append(found)
+    return kept
 
 
 class CompileStore(TrackingStore):
@@ -74,7 +121,7 @@ class CompileStore(TrackingStore):
             tags = {"step": step, "model": model, "optimizer": optimizer}
             # Not mlflow.start_run: of two steps that are compiled at once, one would be the child of the other.
             run_id = self._begin(experiment, f"{model} {optimizer}", tags)
-            mlflow.log_params(self._told(parameters), run_id=run_id)
+            mlflow.log_params(self._as_parameters(parameters), run_id=run_id)
         return run_id
 
     def end_compile(self, run_id: str, error: BaseException) -> None:
@@ -84,12 +131,12 @@ class CompileStore(TrackingStore):
         """
         with explained(self.uri):
             if isinstance(error, KeyboardInterrupt):
-                self._client.set_terminated(run_id, "KILLED")
+                self.client.set_terminated(run_id, "KILLED")
                 return
-            told = str(error) if isinstance(error, GroundsetError) else f"{type(error).__name__}: {error}"
-            told = told if self.keeps_texts else type(error).__name__
-            self._client.set_tag(run_id, "error", without_secrets(" ".join(told.split()))[:LONGEST])
-            self._client.set_terminated(run_id, "FAILED")
+            reason = str(error) if isinstance(error, GroundsetError) else f"{type(error).__name__}: {error}"
+            reason = reason if self.keeps_texts else type(error).__name__
+            self.client.set_tag(run_id, "error", without_secrets(" ".join(reason.split()))[:LONGEST])
+            self.client.set_terminated(run_id, "FAILED")
 
     def log_compile(self, report: CompileReport, run_id: str) -> None:
         """Log a compile with its candidates in the run that was started for it, and register its state and prompt.
@@ -104,7 +151,7 @@ class CompileStore(TrackingStore):
             files = [*_artifacts_of(report, Path(folder)), *report.files] if self.keeps_texts else []
             with mlflow.start_run(run_id=run_id) as run:
                 mlflow.set_tag("ending", report.ending)
-                mlflow.log_params(self._told(report.parameters))
+                mlflow.log_params(self._as_parameters(report.parameters))
                 mlflow.log_metrics(_flat(report.measures) | {key: float(v) for key, v in report.figures.items()})
                 for name, curve in report.curves.items():
                     for step, value in curve:
@@ -117,7 +164,7 @@ class CompileStore(TrackingStore):
                     mlflow.end_run("KILLED")
                 if report.ending == "interrupted" or not self.keeps_texts:
                     return
-                name = _registered(state.step, state.model)
+                name = f"{PREFIX}-{state.step}-{folder_of(state.model)}"  # without slashes and colons
                 if report.prompt is not None:
                     mlflow.genai.register_prompt(
                         name=f"{name}-prompt",
@@ -136,138 +183,41 @@ class CompileStore(TrackingStore):
         with explained(self.uri):
             place = self._experiment(f"{PREFIX}-{experiment}")
             with mlflow.start_run(run_id=self._begin(place, name, {})):
-                mlflow.log_params(self._told(parameters))
+                mlflow.log_params(self._as_parameters(parameters))
                 mlflow.log_metrics(_flat(measures))
 
     def experiments(self) -> list[Experiment]:
         """Return the compiles, unfinished ones too, for each step, model and measure those that gained most first."""
         with explained(self.uri):
-            champions = {version.run_id for version in self._champions().values()}
+            champions = {version.run_id for version in self.champions().values()}
             found = [
-                experiment_of(run, run.info.run_id in champions)
-                for experiment in self._client.search_experiments(filter_string=f"name LIKE '{PREFIX}-%'")
+                Experiment.of(run, run.info.run_id in champions)
+                for experiment in self.client.search_experiments(filter_string=f"name LIKE '{PREFIX}-%'")
                 for run in self._compiles_of(experiment.experiment_id)
             ]
-        return sorted(found, key=lambda each: (each.step, each.model, each.measure, -each.gain))
+        return sorted(found, key=lambda entry: (entry.step, entry.model, entry.measure, -entry.gain))
 
     def _compiles_of(self, experiment: str) -> Iterator[Any]:
         """Yield the runs of compiles in an experiment, whatever their number; candidates have no step."""
         token: str | None = None
         while True:
-            page = self._client.search_runs([experiment], filter_string="tags.step LIKE '%'", page_token=token)
+            page = self.client.search_runs([experiment], filter_string="tags.step LIKE '%'", page_token=token)
             yield from page
             if not (token := page.token):
                 return
-
-    def promote(self, run_id: str) -> tuple[str, dict[str, Interval]]:
-        """Make a compile the champion of its step and model, and return its name with the gains on dev and test rows.
-
-        It must beat the champion on the dev rows that both were measured on, of five documents or more, beyond noise.
-        Without a champion it must beat the step as it was. Test rows decide nothing: who chose by them would have none
-        left to report. The best of several candidates on these rows is lucky too, so the interval is as much wider
-        (Bonferroni's correction).
-
-        Raises:
-            PromotionError: it does not, it did not finish, its scores are damaged, or there is no such compile.
-            StateError: its state is damaged, or was made for another version.
-        """
-        with explained(self.uri):
-            versions = self._client.search_model_versions(f"run_id='{run_id}'")
-            if not versions:
-                raise PromotionError(self._unregistered(run_id))
-            name, version = versions[0].name, versions[0].version
-            new = self._scores(run_id, "after")
-            champion = self._champions().get(name)
-            if champion is not None and champion.run_id == run_id:
-                raise PromotionError(f"{run_id} is the champion already.")
-            if champion is not None:
-                self._check_weights(run_id, champion)
-            old = self._scores(run_id, "before") if champion is None else self._scores(champion.run_id, "after")
-            tried = max(1, int(self._client.get_run(run_id).data.metrics.get("tried", 1)))
-            dev, test = _Pairs.of(old, new, "dev"), _Pairs.of(old, new, "test")
-            if not dev.before:
-                raise PromotionError(self._not_comparable(run_id, champion))
-            if (documents := len(set(dev.documents))) < _FEWEST_DOCUMENTS:
-                raise PromotionError(
-                    f"{run_id} is not promoted: the dev rows to compare it on, {len(dev.before)}, are of too few "
-                    f"documents ({documents} of {_FEWEST_DOCUMENTS}); compile again with the labels and the --seed of "
-                    "the champion, or with more labels."
-                )
-            gains = {"dev": certain_gain(*dev, tried)} | ({"test": mean_gain(*test)} if test.before else {})
-            if not gains["dev"].low > 0:
-                best = f", the best of {tried} candidates on them," if tried > 1 else ","
-                raise PromotionError(
-                    f"{run_id} is not promoted: the gain on dev rows, {gains['dev']}{best} is within noise."
-                )
-            self._check_state(run_id)
-            self._client.set_registered_model_alias(name, CHAMPION, version)
-        return name, gains
-
-    def _check_weights(self, run_id: str, champion: Any) -> None:
-        """Raise if a compile is for other weights than the champion of the same name."""
-        new, old = (self._client.get_run(each).data.params.get("model_sha256") for each in (run_id, champion.run_id))
-        if new and old and new != old:
-            raise PromotionError(
-                f"{run_id} was compiled for other weights than the champion {champion.run_id}, which serves those: "
-                f"rename the file of one model, or delete the alias {CHAMPION} of {champion.name} in `groundset ui` "
-                "and promote again."
-            )
-
-    def _not_comparable(self, run_id: str, champion: Any) -> str:
-        """Return why a compile and the champion have no dev row in common."""
-        if champion is not None:
-            ids = {run_id: "", champion.run_id: ""}
-            ids |= {each: self._client.get_run(each).data.tags.get("optimizer", "") for each in ids}
-            if len(set(ids.values())) > 1:
-                told = f"{run_id} by {ids[run_id]}, the champion {champion.run_id} by {ids[champion.run_id]}"
-                return (
-                    f"{told}: they may be measured by different measures and have no dev row in common. Read samples "
-                    f"made with both; if the new one is better, delete the alias {CHAMPION} of {champion.name} in "
-                    "`groundset ui` and promote again."
-                )
-        return "the two compiles have no dev row in common; compile again with the same labels."
-
-    def _unregistered(self, run_id: str) -> str:
-        """Return why a run has no registered state."""
-        found = self.experiments()
-        for each in found:
-            if each.run_id == run_id and each.finished:
-                return f"the state of {run_id} was not sent to the store: compile it again with --track-texts."
-            if each.run_id == run_id:
-                told = f": {each.error}" if each.error else ""
-                return f"{run_id} did not finish ({each.status.lower()}{told}); only a whole compile can be promoted."
-        if not self._is_run(run_id):
-            return f"{run_id}: no compile of that id; groundset experiments lists them."
-        finished = sorted((each for each in found if each.finished), key=lambda each: -each.started)
-        newest = ", ".join(f"{each.step} for {each.model} ({each.run_id})" for each in finished[:_NEWEST])
-        told = (
-            f"the newest compiles are {newest}; groundset experiments lists more" if newest else "there is no compile"
-        )
-        return f"{run_id} is a run of groundset generate, and only a compile can be promoted: {told}."
-
-    def _is_run(self, run_id: str) -> bool:
-        """Say whether an id is that of a generated dataset."""
-        from mlflow.exceptions import MlflowException
-
-        try:
-            run = self._client.get_run(run_id)
-        except MlflowException:
-            return False
-        experiment = self._client.get_experiment_by_name(f"{PREFIX}-generate")
-        return experiment is not None and run.info.experiment_id == experiment.experiment_id
 
     def _log_candidate(self, experiment: str, parent: str, candidate: Mapping[str, Any]) -> None:
         import mlflow
         from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
-        told = {
+        parameters = {
             key: value
             for key, value in candidate.items()
             if key != "dev" and (self.keeps_texts or isinstance(value, int | float))
         }
         run_id = self._begin(experiment, f"candidate {candidate['number']}", {MLFLOW_PARENT_RUN_ID: parent})
         with mlflow.start_run(run_id=run_id, nested=True):
-            mlflow.log_params(self._told(told))
+            mlflow.log_params(self._as_parameters(parameters))
             if candidate.get("dev") is not None:
                 mlflow.log_metric("dev", candidate["dev"])
 
@@ -275,41 +225,16 @@ class CompileStore(TrackingStore):
         from mlflow.exceptions import MlflowException
 
         try:
-            self._client.get_registered_model(name)
+            self.client.get_registered_model(name)
         except MlflowException:
-            self._client.create_registered_model(name)
-        self._client.create_model_version(name, source=f"runs:/{run_id}/{STATE_FILE}", run_id=run_id)
-
-    def _scores(self, run_id: str, version: str) -> dict[tuple[str, str], _Score]:
-        import mlflow
-        import pandas as pd
-
-        with TemporaryDirectory() as aside:
-            file = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path=_ROWS_FILE, dst_path=aside)
-            rows = pd.read_parquet(file)
-        documents = rows.get("document", rows["id"])  # older compiles did not note them
-        keys = zip(rows["split"], rows["id"], strict=True)
-        values = [float(value) for value in rows[f"{version}_score"]]
-        if not all(map(math.isfinite, values)):
-            raise PromotionError(f"{_ROWS_FILE} of {run_id} is damaged: it holds scores that are no numbers.")
-        scores = zip(values, documents, strict=True)
-        return {key: _Score(value, str(document)) for key, (value, document) in zip(keys, scores, strict=True)}
-
-    def _check_state(self, run_id: str) -> None:
-        """Raise a ``StateError`` if the state of a compile is damaged or does not fit its step."""
-        import mlflow
-
-        with TemporaryDirectory() as aside:
-            file = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path=STATE_FILE, dst_path=aside)
-            told = f"{STATE_FILE} of {run_id} in {without_secrets(self.uri)}"
-            state = parse_state(Path(file), told)
-            check_state(state, STEPS[state.step].signature, told)
+            self.client.create_registered_model(name)
+        self.client.create_model_version(name, source=f"runs:/{run_id}/{STATE_FILE}", run_id=run_id)
 
 
 def _artifacts_of(report: CompileReport, folder: Path) -> list[Path]:
     import pandas as pd
 
-    files = [folder / STATE_FILE, folder / _ROWS_FILE]
+    files = [folder / STATE_FILE, folder / ROWS_FILE]
     files[0].write_text(state_text(report.state), encoding="utf-8")
     pd.DataFrame(list(report.rows)).to_parquet(files[1], index=False)
     if report.prompt is not None:
@@ -333,6 +258,61 @@ def _flat(measures: Mapping[str, Mapping[str, Interval]]) -> dict[str, float]:
     return flat
 
 
-def _registered(step: str, model: str) -> str:
-    """Return a name that MLflow takes: without slashes and colons."""
-    return f"{PREFIX}-{step}-{folder_of(model)}"
+class CompileRuns:
+    """The MLflow runs of compiles that are under way: one for each step, from the start of its compile.
+
+    Its report ends a run. One that has no report when the block ends is marked KILLED after Ctrl-C and FAILED, with the
+    error, after anything else. A store that cannot be opened is reported once and costs no compile.
+    """
+
+    def __init__(
+        self, open_store: Callable[[], CompileStore] | None, warn: Callable[[InputError | TrackingError], object]
+    ) -> None:
+        """Open nothing yet; without ``open_store`` nothing is tracked, and ``warn`` hears why a store failed."""
+        self._open_store, self._warn = open_store, warn
+        self._store: CompileStore | None = None
+        self._runs: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        """Begin without runs."""
+        return self
+
+    def start(self, step: str, model: str, optimizer: str, parameters: Mapping[str, Any]) -> None:
+        """Start the run of a step."""
+        if self._open_store is None:
+            return
+        try:
+            self._store = self._store or self._open_store()
+            self._runs[step] = self._store.start_compile(step, model, optimizer, parameters)
+        except (InputError, TrackingError) as error:
+            self._open_store = None
+            self._warn(error)
+
+    def finish(self, report: CompileReport) -> str | None:
+        """Log a report in the run of its step, and return where that is; None if it is not tracked."""
+        store, run_id = self._store, self._runs.get(report.step)
+        if store is None or run_id is None:
+            return None
+        try:
+            store.log_compile(report, run_id)
+        except TrackingError as error:
+            self._end(run_id, error)
+            self._warn(error)
+            return None
+        finally:
+            del self._runs[report.step]
+        kept = "" if store.keeps_texts else ", figures only: promote needs the state, which --track-texts sends to "
+        return f"{run_id}{where(store.uri, usual=store.usual)}{kept and kept + (store.host or '')}"
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Mark the runs that have no report."""
+        if error is not None:
+            for run_id in self._runs.values():
+                self._end(run_id, error)
+
+    def _end(self, run_id: str, error: BaseException) -> None:
+        with suppress(TrackingError):  # what ended the compile is reported instead
+            if self._store is not None:
+                self._store.end_compile(run_id, error)

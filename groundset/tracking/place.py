@@ -60,7 +60,7 @@ def user_folder() -> Path:
     return user_data_path("groundset", appauthor=False) / FOLDER
 
 
-def told(uri: str) -> str:
+def shown(uri: str) -> str:
     """Return a store as a person knows it: the folder of a local one, else its address without secrets."""
     file = Path(uri.removeprefix(_SQLITE))
     return str(file.parent) if uri.startswith(_SQLITE) and file.name == "mlflow.db" else without_secrets(uri)
@@ -68,7 +68,7 @@ def told(uri: str) -> str:
 
 def where(uri: str, *, usual: bool) -> str:
     """Return " in " and the store, or nothing if it is the user's own one."""
-    return "" if usual else f" in {told(uri)}"
+    return "" if usual else f" in {shown(uri)}"
 
 
 def store_host(uri: str) -> str | None:
@@ -79,14 +79,14 @@ def store_host(uri: str) -> str | None:
     Raises:
         InputError: it is no address.
     """
-    shown = without_secrets(uri)
+    address = without_secrets(uri)
     try:
-        parts = urlsplit(shown)
+        parts = urlsplit(address)
     except ValueError as error:
-        raise InputError(f"{VARIABLE} or --tracking: {shown} is no address ({error}).") from error
+        raise InputError(f"{VARIABLE} or --tracking: {address} is no address ({error}).") from error
     if parts.scheme.partition("+")[0] in _FILES and parts.netloc in ("", "localhost"):
         return None
-    return parts.netloc or shown
+    return parts.netloc or address
 
 
 def _at(uri: str) -> Place:

@@ -10,8 +10,7 @@ from groundset.files import encodable
 from groundset.store.promise import Promise, promise_of
 from groundset.store.record import run_files, write_record
 from groundset.store.run_store import RunStore
-from groundset.tracking.place import VARIABLE, Place, store_host, tracking_place, user_folder
-from groundset.tracking.place import told as shown
+from groundset.tracking.place import VARIABLE, Place, shown, store_host, tracking_place, user_folder
 from groundset.tracking.store import TrackingStore
 from programs.errors import InputError
 
@@ -34,10 +33,10 @@ class Tracked(NamedTuple):
 
 def tracked_before(record: Path, place: Place, *, texts: bool) -> Tracked | None:
     """Return as what a run is tracked in a place, None if it is not or has grown since; nothing is opened for it."""
-    told = json.loads(record.read_text(encoding="utf-8"))
-    before, host = told.get("tracked") or {}, store_host(place.uri)
+    facts = json.loads(record.read_text(encoding="utf-8"))
+    before, host = facts.get("tracked") or {}, store_host(place.uri)
     kept_from = None if texts or host is None else host
-    version = _version(_key(record, told), texts=kept_from is None)
+    version = _version(_key(record, facts), texts=kept_from is None)
     if (before.get("store"), before.get("version")) != (shown(place.uri), version):
         return None
     return Tracked(before["run_id"], place.uri, place.usual, kept_from)
@@ -53,11 +52,11 @@ def track(record: Path, store: TrackingStore) -> Tracked:
     with RunStore.read(record.parent) as run:
         promise = promise_of(run.meta("compiled"), run.results.samples())
     run_id = log_generation(record, store, promise)
-    told = json.loads(record.read_text(encoding="utf-8"))
-    version = _version(_key(record, told), texts=store.keeps_texts)
+    facts = json.loads(record.read_text(encoding="utf-8"))
+    version = _version(_key(record, facts), texts=store.keeps_texts)
     with RunStore.open(record.parent) as run:
         run.set_meta("tracked", {"run_id": run_id, "store": shown(store.uri), "version": version})
-        write_record(run, told["status"], told["reason"])
+        write_record(run, facts["status"], facts["reason"])
     return Tracked(run_id, store.uri, store.usual, None if store.keeps_texts else store.host)
 
 
@@ -96,26 +95,26 @@ def log_generation(record: Path, store: TrackingStore, promise: Promise | None =
     Raises:
         TrackingError: the store failed.
     """
-    told = json.loads(record.read_text(encoding="utf-8"))
-    configuration, compiled, judged = told["configuration"], told["compiled"], "critic_lm" in told["models"]
+    facts = json.loads(record.read_text(encoding="utf-8"))
+    configuration, compiled, judged = facts["configuration"], facts["compiled"], "critic_lm" in facts["models"]
     parameters = {
         **{name: value for name, value in configuration.items() if value is not None},
-        "lm_sha256": told["models"]["lm"].get("sha256") or "",
-        **({"critic_lm_sha256": told["models"]["critic_lm"].get("sha256") or ""} if judged else {}),
-        "critic_compiled": told["critic"],
+        "lm_sha256": facts["models"]["lm"].get("sha256") or "",
+        **({"critic_lm_sha256": facts["models"]["critic_lm"].get("sha256") or ""} if judged else {}),
+        "critic_compiled": facts["critic"],
         "compiled_steps": ", ".join(f"{step} by {state['optimizer']}" for step, state in compiled.items()),
-        **{f"version.{name}": version for name, version in told["versions"].items()},
+        **{f"version.{name}": version for name, version in facts["versions"].items()},
     }
     if store.host:
         parameters = {name: value for name, value in parameters.items() if name not in ("documents", "chunks")}
-        parameters |= {role: told["models"][role]["name"] for role in ("lm", "critic_lm") if role in told["models"]}
+        parameters |= {role: facts["models"][role]["name"] for role in ("lm", "critic_lm") if role in facts["models"]}
     names = (
         "accepted", "asked", "attempts", "calls", "prompt_tokens", "evaluated_tokens", "completion_tokens", "seconds",
         "chunks", "documents",
     )  # fmt: skip
-    metrics = {name: float(told[name]) for name in names}
-    metrics |= {f"critic_{name}": float(count) for name, count in (told.get("critic_calls") or {}).items()}
-    for step, counts in told["counts"].items():
+    metrics = {name: float(facts[name]) for name in names}
+    metrics |= {f"critic_{name}": float(count) for name, count in (facts.get("critic_calls") or {}).items()}
+    for step, counts in facts["counts"].items():
         metrics |= {f"{step}_{what}": float(count) for what, count in counts.items()}
     if promise is not None:
         metrics |= {
@@ -125,11 +124,11 @@ def log_generation(record: Path, store: TrackingStore, promise: Promise | None =
             "expected_good_said_of": float(promise.said_of),
         }
     name = encodable(record.parent.name)
-    return store.log_run(name, _key(record, told), parameters, metrics, record.parent / "samples.jsonl")
+    return store.log_run(name, _key(record, facts), parameters, metrics, record.parent / "samples.jsonl")
 
 
-def _key(record: Path, told: Mapping[str, Any]) -> str:
-    return f"{encodable(str(record.parent.absolute()))}/{told['identity']}/{json.dumps(told.get('growth'))}"
+def _key(record: Path, facts: Mapping[str, Any]) -> str:
+    return f"{encodable(str(record.parent.absolute()))}/{facts['identity']}/{json.dumps(facts.get('growth'))}"
 
 
 def _version(key: str, *, texts: bool) -> str:

@@ -59,7 +59,7 @@ class TrackingStore:
         with explained(uri):
             import mlflow
 
-            self._client = mlflow.MlflowClient(uri, uri)
+            self.client = mlflow.MlflowClient(uri, uri)
 
     @classmethod
     def open(cls, asked: str | None = None, *, create: bool = True, texts: bool = False) -> Self:
@@ -85,12 +85,10 @@ class TrackingStore:
         with explained(self.uri):
             experiment = self._experiment(f"{PREFIX}-generate")
             digest = hashlib.sha256(key.encode()).hexdigest()
-            known = self._client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
+            known = self.client.search_runs([experiment], filter_string=f"tags.key = '{digest}'", max_results=1)
             if known:
                 run_id = str(known[0].info.run_id)
-                kept = (
-                    {artifact.path for artifact in self._client.list_artifacts(run_id)} if self.keeps_texts else set()
-                )
+                kept = {artifact.path for artifact in self.client.list_artifacts(run_id)} if self.keeps_texts else set()
                 if not self.keeps_texts or samples.name in kept:
                     return run_id
             else:
@@ -98,10 +96,10 @@ class TrackingStore:
             with self._ending(run_id):
                 if not known:
                     now = int(time.time() * 1000)
-                    self._client.log_batch(
+                    self.client.log_batch(
                         run_id,
                         metrics=[Metric(key, value, now, 0) for key, value in metrics.items()],
-                        params=[Param(key, value) for key, value in self._told(parameters).items()],
+                        params=[Param(key, value) for key, value in self._as_parameters(parameters).items()],
                     )
                 if self.keeps_texts:
                     self._log_samples(run_id, name, samples)
@@ -114,7 +112,7 @@ class TrackingStore:
             TrackingError: the store failed.
         """
         with explained(self.uri):
-            self._client.log_text(run_id, page, name)
+            self.client.log_text(run_id, page, name)
 
     def _log_samples(self, run_id: str, name: str, samples: Path) -> None:
         import mlflow
@@ -131,24 +129,24 @@ class TrackingStore:
             source = CodeDatasetSource({"groundset": "generate", "run": name})
             dataset = mlflow.data.from_pandas(table, source=source, name=name)
             context = InputTag(MLFLOW_DATASET_CONTEXT, "generated")
-            self._client.log_inputs(run_id, [DatasetInput(dataset._to_mlflow_entity(), [context])])
-        self._client.log_artifact(run_id, str(samples))
+            self.client.log_inputs(run_id, [DatasetInput(dataset._to_mlflow_entity(), [context])])
+        self.client.log_artifact(run_id, str(samples))
 
     def _begin(self, experiment: str, name: str, tags: Mapping[str, str]) -> str:
         """Begin a run and return its id, with what MLflow notes of user and program only where that stays here."""
         from mlflow.tracking.context.registry import resolve_tags
 
         noted = dict(tags) if self.host else resolve_tags(tags)
-        return str(self._client.create_run(experiment, tags=noted, run_name=name).info.run_id)
+        return str(self.client.create_run(experiment, tags=noted, run_name=name).info.run_id)
 
-    def _told(self, parameters: Mapping[str, Any]) -> dict[str, str]:
+    def _as_parameters(self, parameters: Mapping[str, Any]) -> dict[str, str]:
         """Return parameters as texts; a path is only its last name unless it stays here."""
-        told = {name: str(value) for name, value in parameters.items()}
+        texts = {name: str(value) for name, value in parameters.items()}
         if self.host:
-            told = {
-                name: _PATH.sub(lambda path: PureWindowsPath(path.group()).name, value) for name, value in told.items()
+            texts = {
+                name: _PATH.sub(lambda path: PureWindowsPath(path.group()).name, text) for name, text in texts.items()
             }
-        return {name: encodable(value)[:LONGEST] for name, value in told.items()}
+        return {name: encodable(text)[:LONGEST] for name, text in texts.items()}
 
     def champion_files(self, folder: Path) -> list[Path]:
         """Download the states of all champions to ``<folder>/<model>/<step>.json`` and return them.
@@ -160,7 +158,7 @@ class TrackingStore:
 
         files = []
         with explained(self.uri), TemporaryDirectory() as aside:
-            for version in self._champions().values():
+            for version in self.champions().values():
                 found = mlflow.artifacts.download_artifacts(
                     run_id=version.run_id, artifact_path=STATE_FILE, dst_path=aside, tracking_uri=self.uri
                 )
@@ -186,20 +184,21 @@ class TrackingStore:
             yield
             status = "FINISHED"
         finally:
-            self._client.set_terminated(run_id, status)
+            self.client.set_terminated(run_id, status)
 
     def _experiment(self, name: str) -> str:
-        known = self._client.get_experiment_by_name(name)
+        known = self.client.get_experiment_by_name(name)
         if known is not None:
             return str(known.experiment_id)
         place = None if self._artifacts is None else self._artifacts.absolute().as_uri()
-        return str(self._client.create_experiment(name, artifact_location=place))
+        return str(self.client.create_experiment(name, artifact_location=place))
 
-    def _champions(self) -> dict[str, Any]:
+    def champions(self) -> dict[str, Any]:
+        """Return the registered versions that are champions, by the name of their model."""
         found = {}
-        for model in self._client.search_registered_models(f"name LIKE '{PREFIX}-%'"):
+        for model in self.client.search_registered_models(f"name LIKE '{PREFIX}-%'"):
             if CHAMPION in (model.aliases or {}):
-                found[model.name] = self._client.get_model_version_by_alias(model.name, CHAMPION)
+                found[model.name] = self.client.get_model_version_by_alias(model.name, CHAMPION)
         return found
 
 
@@ -222,8 +221,8 @@ def explained(uri: str) -> Iterator[None]:
         yield
     except (MlflowException, RequestException, SQLAlchemyError, OSError, ImportError) as error:
         if isinstance(error, ConnectionError | Timeout) or isinstance(error.__context__, ConnectionError | Timeout):
-            told = f"the tracking store {uri} does not answer: is it running, and is the address right?"
-            raise TrackingError(without_secrets(told)) from error
+            silent = f"the tracking store {uri} does not answer: is it running, and is the address right?"
+            raise TrackingError(without_secrets(silent)) from error
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise TrackingError(without_secrets(f"the tracking store {uri} failed: {first[:LONGEST]}")) from error
     finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
-from optimizers.finetuning.loading import load_base, load_tokenizer, quiet, with_adapter
+from optimizers.finetuning.weights import load_trainable
 
 _PADDED = 32  # tokens; freely varying lengths made memory grow without end
 _AT_ONCE = 2048  # padded tokens in one pass: 16 GB with 1.5 billion weights, 24 GB with half as many tokens again
@@ -49,12 +49,10 @@ class Trainer:
         self._weights = weights
         self.architecture = str(GGUFReader(weights).fields["general.architecture"].contents())
         torch.manual_seed(options.seed)
-        with quiet():
-            self.tokenizer: Any = load_tokenizer(weights)
-            self.model: Any = with_adapter(load_base(weights), options)
-        self._learning = [each for each in self.model.parameters() if each.requires_grad]
-        for each in self._learning:
-            each.data = each.data.float()
+        self.tokenizer, self.model = load_trainable(weights, options)
+        self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
+        for weight in self._learning:
+            weight.data = weight.data.float()
 
     def train(
         self,
@@ -80,7 +78,7 @@ class Trainer:
         plan = [batch for epoch in range(options.epochs) for batch in _batches(rows, options, epoch)]
         optimizer = torch.optim.AdamW(self._learning, lr=options.rate, weight_decay=0.0)
         done = self._resume(folder, optimizer)
-        each, spent = len(plan) // options.epochs, self.seconds
+        per_epoch, spent = len(plan) // options.epochs, self.seconds
         begun = saved = time.monotonic()
         self.model.train()
         for step, batch in enumerate(plan[done:], done + 1):
@@ -90,7 +88,7 @@ class Trainer:
             torch.nn.utils.clip_grad_norm_(self._learning, _CLIP)
             optimizer.step()
             optimizer.zero_grad()
-            ended, stops = step % each == 0, stopped()
+            ended, stops = step % per_epoch == 0, stopped()
             self.curve.append(
                 TrainingStep(step, len(plan), loss, self._loss_of(held_out) if ended and held_out else None)
             )
@@ -142,21 +140,6 @@ class Trainer:
         self.model.train()
         return total / count
 
-    def logits(self, turn: Turn) -> Any:
-        """Return the logits after the chat of a turn, before its completion: a vector over the vocabulary."""
-        import torch
-
-        row = self._row(turn)
-        self.model.eval()
-        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
-            return self.model(input_ids=torch.tensor([row.tokens[: row.target]])).logits[0, -1].float()
-
-    def load(self, folder: Path) -> None:
-        """Take up what the latest checkpoint of a folder has learned."""
-        import torch
-
-        self._take(torch.load(folder / _CHECKPOINT, weights_only=True)["learned"])
-
     def _row(self, turn: Turn) -> _Row:
         asked = self.tokenizer.apply_chat_template(list(turn.messages), tokenize=False, add_generation_prompt=True)
         prompt = self.tokenizer(asked, add_special_tokens=False)["input_ids"]
@@ -189,7 +172,7 @@ class Trainer:
             "asked": self._asked,
             "learned": self._learning,
             "optimizer": optimizer.state_dict(),
-            "curve": [tuple(told) for told in self.curve],
+            "curve": [tuple(entry) for entry in self.curve],
             "seconds": self.seconds,
         }
         aside = folder / f"{_CHECKPOINT}.part"
@@ -208,7 +191,7 @@ class Trainer:
             return 0
         self._take(state["learned"])
         optimizer.load_state_dict(state["optimizer"])
-        self.curve = [TrainingStep(*told) for told in state["curve"]]
+        self.curve = [TrainingStep(*entry) for entry in state["curve"]]
         self.seconds = float(state["seconds"])
         return int(state["step"])
 
@@ -221,8 +204,8 @@ class Trainer:
 
     @property
     def _asked(self) -> str:
-        told = {**self.options.model_dump(), "rows": self._learns_from, "weights": self._weights_sha256}
-        return json.dumps(told, sort_keys=True)
+        asked = {**self.options.model_dump(), "rows": self._learns_from, "weights": self._weights_sha256}
+        return json.dumps(asked, sort_keys=True)
 
 
 def _sha256_of(file: Path) -> str:
@@ -231,8 +214,8 @@ def _sha256_of(file: Path) -> str:
 
 
 def _digest(turns: Sequence[Turn]) -> str:
-    told = json.dumps([[list(turn.messages), turn.completion] for turn in turns], ensure_ascii=False)
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = json.dumps([[list(turn.messages), turn.completion] for turn in turns], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _padded(row: _Row) -> int:

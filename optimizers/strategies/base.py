@@ -1,93 +1,154 @@
-"""What a strategy is, and what it is given to work on."""
+"""What a strategy is, and what it is handed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
 
 import dspy
 
-from optimizers.ledger import Ledger
-from optimizers.step import CriticStep, GeneratorStep
+from optimizers.gold import Decided
+from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
-from optimizers.steps.base import Compiling
+from optimizers.steps.base import Compiling, Judges
+from optimizers.steps.examples import Examples
+from programs.critics import Critic
+from programs.critics.states import CompiledState
 from programs.errors import StrategyError
-from programs.nearest import Encode
+from programs.languages.table import Languages
+from programs.steps.demos import Demos
 
-Need = Literal["labels", "lm", "demos", "teacher"]
-
-DEMOS = 6  # labelled ones that a candidate shows at most
-BOOTSTRAPPED = 4  # those that the model itself wrote
-GOOD_ENOUGH = 0.5  # of a bootstrapped demo, on the scale of the step's metric
-_HEAT = 16  # fewest dev rows that a part of the candidates is dropped after
-_FINALISTS = 4  # one candidate in so many is compared on all dev rows
+Need = Literal["labels", "demos", "embedder", "lm", "teacher", "weights"]
 
 
-@dataclass(frozen=True)
-class Task:
-    """What a strategy works on.
+Begin = Callable[[str, str, Mapping[str, Any]], object]
+
+
+class Listener(Protocol):
+    """Hears what happens in a compile."""
+
+    def start(self, step: str, calls: int, what: str = ...) -> None:
+        """Take that a step begins, and about how many calls it takes, or of what else."""
+        ...
+
+    def call(self) -> None:
+        """Take that a call is made."""
+        ...
+
+    def say(self, message: str) -> None:
+        """Take what comes next, in words."""
+        ...
+
+
+class OpenModel(Protocol):
+    """A language model that is open, with its name and the hash of local weights."""
+
+    lm: Any
+    adapter: Any
+    name: str
+    sha256: str | None
+
+    def usage(self) -> dict[str, float]:
+        """Return calls, tokens and seconds up to now."""
+        ...
+
+
+class Weights(NamedTuple):
+    """The weights of a local model: its name, its file and the hash of that."""
+
+    name: str
+    path: Path
+    sha256: str
+
+
+class ShippedCritic(NamedTuple):
+    """The critic of a step that ships: its predictor, what serves it, and its compiled state."""
+
+    predict: dspy.Predict
+    critic: Critic
+    state: CompiledState
+
+
+class Resources(Protocol):
+    """What a strategy is handed. Models, labels and examples are opened when they are first asked for.
 
     Attributes:
-        compiling: what is known of the step.
-        student: the step as a program.
-        ledger: whose metric scores, and who remembers every candidate.
-        demos: train examples with outputs.
-        train: train examples to try on.
-        dev: examples that every candidate is compared on.
-        budget: how many calls may be made.
+        budget: how many calls a strategy may make for each step beside the measurements before and after.
         seed: fixes what chance decides.
-        teacher: a larger model, if one was named.
-        encode: embeds texts.
+        rows: how many gold rows weights are trained on, None for all.
+        target_precision: the share of accepted rows that must be good, None for what suits the step.
+        dev: how many examples candidates are compared on, by default as many as labels and budget allow.
+        test: how many examples are reported at the end.
+        verbose: whether optimizers may print.
+        embedder, encoder: the name of the embedding model, and the model.
+        adapter: renders prompts.
+        languages: those of runs, without their syntax.
+        demos: the turns that steps start from.
+        listener: hears what happens.
+        begin: is called when the compile of a step begins, with the name of the model and the parameters.
+        model: the language model that is compiled for.
+        teacher: the larger model, if one was named.
+        weights: the weights of the language model, on this machine.
+        judges: who is asked about what a step writes.
+        sources: what examples are made from, for the record: ``labels``, ``gold`` and ``licences``.
+        folder: where the states of the language model go.
     """
 
-    compiling: Compiling
-    student: GeneratorStep | CriticStep
-    ledger: Ledger
-    demos: Sequence[dspy.Example]
-    train: Sequence[dspy.Example]
-    dev: Sequence[dspy.Example]
     budget: int
     seed: int
-    teacher: Any
-    encode: Encode
+    rows: int | None
+    target_precision: float | None
+    dev: int | None
+    test: int
+    verbose: bool
+    embedder: str
+    adapter: Any
+    languages: Languages
+    demos: Demos
+    listener: Listener
+    begin: Begin
 
     @property
-    def written_for(self) -> Sequence[dspy.Example]:
-        """Return the train examples that the model writes demos for: those with outputs where there are enough."""
-        return self.demos if len(self.demos) >= DEMOS else self.train
-
+    def encoder(self) -> Any: ...  # noqa: D102
     @property
-    def rounds(self) -> int:
-        """Return how many candidates the budget can compare on dev, at least one."""
-        return max(1, self.budget // max(1, len(self.dev)))
+    def model(self) -> OpenModel: ...  # noqa: D102
+    @property
+    def teacher(self) -> OpenModel | None: ...  # noqa: D102
+    @property
+    def weights(self) -> Weights: ...  # noqa: D102
+    @property
+    def judges(self) -> Judges: ...  # noqa: D102
+    @property
+    def sources(self) -> Mapping[str, Any]: ...  # noqa: D102
+    @property
+    def folder(self) -> Path: ...  # noqa: D102
 
-    def race(self, candidate: Callable[[int], GeneratorStep | CriticStep]) -> None:
-        """Compare as many candidates as the budget allows: all on a part of dev, and the best of them on the rest.
+    def labels(self, kind: Decided) -> list[Path]:
+        """Return the files of labels of a kind, the user's own among them."""
+        ...
 
-        One round of successive halving (Jamieson and Talwalkar 2016). ``candidate`` makes one by its number. Where dev
-        is too small to part, all of them run on the whole.
+    def gold(self, names: Sequence[str]) -> list[Path]:
+        """Return the shipped files of gold rows of these names, and the user's own files."""
+        ...
+
+    def examples(self, step: str) -> Examples:
+        """Return the examples of a step, in an order that the seed fixes."""
+        ...
+
+    def shipped_critic(self, step: str) -> ShippedCritic:
+        """Return the critic of a step that ships.
+
+        Raises:
+            InputError: it was fitted with another embedder.
         """
-        heat = max(_HEAT, len(self.dev) // 3)
-        heat = heat if 2 * heat <= len(self.dev) else len(self.dev)
-        rest = len(self.dev) - heat
-        rows = self.budget * len(self.dev) / self.ledger.calls  # as the step as it was took, just measured
-        count = max((n for n in range(1, self.budget) if n * heat + max(1, n // _FINALISTS) * rest <= rows), default=1)
-        programs = [candidate(number) for number in range(count)]
-        for program in programs:
-            self.evaluate(program, self.dev[:heat])
-        placed = [(program.candidate().mean(self.dev[:heat]), program) for program in programs]
-        placed.sort(key=lambda pair: pair[0] or 0.0, reverse=True)
-        for _, program in placed[: max(1, count // _FINALISTS)]:
-            self.evaluate(program, self.dev[heat:])
+        ...
 
-    def evaluate(self, program: dspy.Module, examples: Sequence[dspy.Example] | None = None) -> None:
-        """Run a candidate on dev or on other examples; the ledger keeps its scores."""
-        for example in self.dev if examples is None else examples:
-            self.ledger.metric(example, program(**example.inputs()))
+    def keep(self, file: Path, name: str) -> Path:
+        """Copy a file beside the states of the model, and return the copy."""
+        ...
 
-    def copy(self) -> GeneratorStep | CriticStep:
-        """Return a copy of the student to change."""
-        copied: GeneratorStep | CriticStep = self.student.deepcopy()
-        return copied
+
+Compile = Callable[[Sequence[str], Resources], Iterator[CompileReport]]
 
 
 @dataclass(frozen=True)
@@ -96,30 +157,28 @@ class Strategy:
 
     Attributes:
         name: what ``--optimizer`` says.
-        needs: ``labels`` alone, a language model, labelled demos, a second and larger model.
+        needs: what it must be handed.
         suits: for which models and steps it pays.
-        run: drives the optimizer; what it tries stays in the ledger. None where a program of its own does it.
+        compile: compiles steps, and yields a report for each.
         steps: which steps it compiles: ``all``, those that write, those that decide, those whose heads can be fitted,
             those with gold rows to be taught with, or ``judge``.
-        nearest: how many demos a call chooses from the state's own, 0 for all of them.
     """
 
     name: str
     needs: tuple[Need, ...]
     suits: str
-    run: Callable[[Task], None] | None
+    compile: Compile
     steps: Literal["all", "writing", "deciding", "fitted", "taught", "judge"] = "all"
-    nearest: int = 0
 
-    def steps_of(self, with_demos: Sequence[str]) -> list[str]:
-        """Return the steps that can be compiled, given those whose labels hold outputs to show."""
-        return [
-            name
-            for name, compiling in COMPILABLE.items()
-            if self._takes(compiling) and ("demos" not in self.needs or name in with_demos)
-        ]
+    def steps_of(self, resources: Resources) -> list[str]:
+        """Return the steps that can be compiled with what there is."""
+        return [name for name in self.known_steps() if not self._lacks_demos(name, resources)]
 
-    def check(self, step: str, *, demos: bool, teacher: bool) -> None:
+    def known_steps(self) -> list[str]:
+        """Return the steps that it is made for."""
+        return [name for name, compiling in COMPILABLE.items() if self._takes(compiling)]
+
+    def check(self, step: str, resources: Resources) -> None:
         """Raise if something is lacking to compile a step.
 
         Raises:
@@ -128,18 +187,19 @@ class Strategy:
         compiling = COMPILABLE[step]
         if not self._takes(compiling):
             if self.steps in ("fitted", "taught"):
-                known = ", ".join(self.steps_of(()))
+                known = ", ".join(self.known_steps())
                 raise StrategyError(f"--optimizer {self.name} compiles {known}; {step} is not {self.steps}.")
             if compiling.step.taught:
                 raise StrategyError(f"--optimizer {self.name}: {step} is compiled by --optimizer finetune only.")
             kind = "decides" if compiling.step.decides else "writes"
             raise StrategyError(f"--optimizer {self.name} compiles {self.steps} steps only; {step} {kind}.")
-        if "teacher" in self.needs and not teacher:
-            raise StrategyError(f"--optimizer {self.name} needs a second model that writes instructions: --teacher.")
-        if "demos" in self.needs and not demos:
+        if self._lacks_demos(step, resources):
             raise StrategyError(
                 f"--optimizer {self.name}: the labels hold no example outputs for {step}; use random-search or gepa."
             )
+
+    def _lacks_demos(self, step: str, resources: Resources) -> bool:
+        return "demos" in self.needs and not resources.examples(step).demos["train"]
 
     def _takes(self, compiling: Compiling) -> bool:
         if self.steps == "taught":

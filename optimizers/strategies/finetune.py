@@ -1,5 +1,260 @@
-"""The strategy ``finetune``: weights trained on gold rows; :mod:`optimizers.finetuning` does it."""
+"""The strategy ``finetune``: one adapter for the local model that some steps write with, trained on their gold rows.
 
-from optimizers.strategies.base import Strategy
+What is measured is the likelihood of the gold output, per token, of rows that were not learned from: as each step is
+with its demos, and taught without any.
+"""
 
-STRATEGY = Strategy("finetune", ("labels", "lm"), "a small model of the catalogue", None, "taught")
+import hashlib
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy.clients.provider import Provider, TrainingJob
+from dspy.clients.utils_finetune import TrainDataFormat
+
+from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn, turns_of
+from optimizers.gold import read_annotated
+from optimizers.gold_rows import licences_of
+from optimizers.labels import SPLITS, Split, hashes_of
+from optimizers.measures import Interval, mean, mean_gain, recorded
+from optimizers.report import CompileReport, new_state, versions_of
+from optimizers.steps import COMPILABLE
+from optimizers.steps.base import Teaching
+from optimizers.strategies.base import Listener, Resources, Strategy, Weights
+from programs.critics.states import Adapter
+from programs.errors import InputError, StrategyError
+from programs.steps.demos import in_language
+
+_MEASURED: Mapping[Split, int] = {"dev": 100, "test": 60}
+_HASHED = 8  # characters of its hash in the name of an adapter's file
+_WAIT = 0.5  # seconds between two looks at whether training has ended; a signal comes through in between
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The turns of a step that are taught, and those of the measured splits as it would be asked with its demos."""
+
+    files: list[dict[str, str]]
+    taught: dict[Split, list[Turn]]
+    shown: dict[Split, list[Turn]]
+    licences: list[str]
+
+
+def compile_adapter(steps: Sequence[str], resources: Resources) -> Iterator[CompileReport]:
+    """Train one adapter for steps, kept as ``<steps>-<hash>.gguf`` beside the states of the model.
+
+    The hash keeps an adapter that other states name, champions among them, apart from a later one of the same steps.
+    Checkpoints are kept in ``<steps>.training``, so that the same compile goes on where it was ended.
+
+    Raises:
+        InputError: the extra ``finetune`` is missing, the model is not local, or the folder cannot be written.
+        OptimizerError: the gold rows are wrong or none are for the step.
+        KeyboardInterrupt: Ctrl-C; a checkpoint was kept.
+    """
+    if any(find_spec(name) is None for name in ("peft", "gguf")):
+        raise InputError('--optimizer finetune needs more packages: pip install "groundset[finetune]"')
+    options = TrainingOptions(seed=resources.seed, rows=resources.rows)
+    rows = {step: _rows_of(step, options, resources) for step in steps}
+    weights, name = resources.weights, "-".join(steps)
+    parameters = {"steps": name, **options.model_dump()}
+    for step in steps:
+        resources.begin(step, weights.name, parameters)
+    folder = resources.folder / f"{name}.training"
+    trainer, file = _train(name, weights, list(rows.values()), options, folder, resources.listener)
+    with file.open("rb") as trained:
+        sha256 = hashlib.file_digest(trained, "sha256").hexdigest()
+    kept = resources.keep(file, f"{name}-{sha256[:_HASHED]}.gguf")
+    adapter = Adapter(file=kept.name, sha256=sha256)
+    for step in steps:
+        resources.listener.say(f"Measuring {step} on gold rows that were not learned from")
+        report = _measured(step, rows[step], trainer, adapter, weights, options)
+        yield CompileReport(
+            **report,
+            parameters=parameters,
+            figures={"calls": 0, "compared": 1, "seconds": trainer.seconds},
+            curves={
+                "loss": [(entry.step, entry.loss) for entry in trainer.curve],
+                "dev_loss": [(entry.step, entry.dev) for entry in trainer.curve if entry.dev is not None],
+            },
+            files=[kept],
+        )
+
+
+def _teaching(step: str) -> Teaching:
+    teaching = COMPILABLE[step].teaching
+    assert teaching is not None
+    return teaching
+
+
+def _rows_of(step: str, options: TrainingOptions, resources: Resources) -> _Rows:
+    teaching, seed = _teaching(step), options.seed
+    files = resources.gold(teaching.files)
+    hashes = hashes_of(files)
+    gold = teaching.rows(read_annotated(files))
+    signature, demos = COMPILABLE[step].step.signature, list(resources.demos.get(step, ()))
+    adapter, languages = resources.adapter, resources.languages
+    taught = {split: turns_of(step, gold, split, adapter, languages, seed) for split in SPLITS}
+    shown: dict[Split, list[Turn]] = {}
+    if options.rows is not None:
+        taught["train"] = random.Random(seed).sample(taught["train"], min(options.rows, len(taught["train"])))
+    for name, count in _MEASURED.items():
+        taught[name] = random.Random(seed).sample(taught[name], min(count, len(taught[name])))
+        shown[name] = [
+            turn._replace(
+                messages=[*adapter.format(signature, in_language(demos, turn.language), {})[:-1], turn.messages[-1]]
+            )
+            for turn in taught[name]
+        ]
+    return _Rows(hashes, taught, shown, licences_of(gold))
+
+
+def _measured(
+    step: str, rows: _Rows, trainer: Any, adapter: Adapter, weights: Weights, options: TrainingOptions
+) -> dict[str, Any]:
+    """Return the state of a step with its measures and the scores of each row."""
+    measures: dict[str, dict[str, Interval]] = {"before": {}, "after": {}, "gain": {}}
+    scores = []
+    for split in _MEASURED:
+        before = trainer.likelihoods(rows.shown[split], taught=False)
+        after = trainer.likelihoods(rows.taught[split], taught=True)
+        units = [turn.document for turn in rows.taught[split]]
+        measures["before"][split], measures["after"][split] = mean(before, units), mean(after, units)
+        measures["gain"][split] = mean_gain(before, after, units)
+        scores += [
+            {"split": split, "id": turn.name, "document": turn.document, "before_score": old, "after_score": new}
+            for turn, old, new in zip(rows.taught[split], before, after, strict=True)
+        ]
+    predict = COMPILABLE[step].step.predictor()
+    predict.signature = predict.signature.with_instructions(_teaching(step).instructions)
+    state = new_state(
+        step,
+        model=weights.name,
+        model_sha256=weights.sha256,
+        optimizer=STRATEGY.name,
+        predictor=predict.dump_state(),
+        adapter=adapter,
+        record={
+            "labels": rows.files,
+            "licences": rows.licences,
+            "rows": {split: len(rows.taught[split]) for split in SPLITS},
+            "options": options.model_dump(),
+            "calls": 0,
+            "candidates": 2,
+            "chosen": 1,
+            "versions": versions_of("dspy", "torch", "transformers", "peft", "gguf"),
+            "measures": recorded(measures),
+        },
+    )
+    return {"state": state, "measures": measures, "rows": scores}
+
+
+def _train(
+    name: str,
+    weights: Weights,
+    rows: Sequence[_Rows],
+    options: TrainingOptions,
+    folder: Path,
+    listener: Listener,
+) -> tuple[Any, Path]:
+    """Train through DSPy's interface and return the trainer with the adapter's file."""
+    ending, begun = threading.Event(), threading.Event()
+
+    def on_step(progress: TrainingStep) -> None:
+        if not begun.is_set():
+            begun.set()
+            listener.start(name, progress.steps - progress.step + 1, "batches")
+        listener.call()
+        if progress.dev is not None:
+            listener.say(f"Loss of a gold token on dev rows: {progress.dev:.3f}")
+
+    taught: dict[Split, list[Turn]] = {
+        split: [turn for of_step in rows for turn in of_step.taught[split]] for split in SPLITS
+    }
+    provider = LocalProvider(weights.path, folder=folder, dev=taught["dev"], on_step=on_step, stopped=ending.is_set)
+    model = dspy.LM(f"local/{weights.name}", provider=provider)
+    listener.say(f"Training on {len(taught['train'])} gold rows")
+    data = [
+        {"messages": [*turn.messages, {"role": "assistant", "content": turn.completion}]} for turn in taught["train"]
+    ]
+    job = model.finetune(data, TrainDataFormat.CHAT, options.model_dump())
+    try:
+        while job.thread.is_alive():
+            job.thread.join(_WAIT)
+    except KeyboardInterrupt:
+        listener.say("Interrupted: a checkpoint is kept after this step")
+        ending.set()
+        job.thread.join()
+    failed = job.result()
+    if isinstance(failed, Exception):  # DSPy hands it over as the result
+        raise failed
+    if provider.file is None:
+        raise KeyboardInterrupt
+    return provider.trainer, provider.file
+
+
+class LocalProvider(Provider):
+    """Trains on this machine behind DSPy's interface for it, so that a server's can take its place.
+
+    ``dspy.LM(..., provider=LocalProvider(...)).finetune`` starts it.
+
+    Attributes:
+        trainer: what was trained, once it is.
+        file: the adapter's file, None as long as training has not come to its end.
+    """
+
+    trainer: Any
+    file: Path | None = None
+
+    def __init__(
+        self,
+        weights: Path,
+        *,
+        folder: Path,
+        dev: Sequence[Turn],
+        on_step: Callable[[TrainingStep], object],
+        stopped: Callable[[], bool],
+    ) -> None:
+        """Train for the weights of a GGUF file; checkpoints and the adapter go to ``folder``.
+
+        After each epoch the loss on ``dev`` is measured. ``on_step`` hears of each step, and ``stopped`` says whether
+        to end at the next one.
+        """
+        super().__init__()
+        self.finetunable = True
+        self._weights, self._folder, self._dev = weights, folder, dev
+        self._on_step, self._stopped = on_step, stopped
+
+    def finetune(
+        self,
+        job: TrainingJob,
+        model: str,
+        train_data: list[dict[str, Any]],
+        train_data_format: TrainDataFormat | None,
+        train_kwargs: dict[str, Any] | None = None,
+    ) -> str:
+        """Train on chats that end with what the model should write; the model keeps its name.
+
+        Raises:
+            StrategyError: the rows are no chats.
+        """
+        from optimizers.finetuning.training import Trainer
+        from optimizers.finetuning.weights import write_adapter
+
+        del job
+        if train_data_format is not TrainDataFormat.CHAT:
+            raise StrategyError("the local trainer takes chats only.")
+        self.trainer = Trainer(self._weights, TrainingOptions(**(train_kwargs or {})))
+        turns = [Turn(row["messages"][:-1], row["messages"][-1]["content"]) for row in train_data]
+        if self.trainer.train(turns, self._dev, self._folder, self._on_step, self._stopped):
+            file = self._folder / "adapter.gguf"
+            write_adapter(self.trainer.model, self.trainer.architecture, file, model)
+            self.file = file
+        return model
+
+
+STRATEGY = Strategy("finetune", ("labels", "weights"), "a small model of the catalogue", compile_adapter, "taught")

@@ -11,7 +11,7 @@ from typing import Any
 import dspy
 
 from optimizers.steps.base import Instruction
-from optimizers.strategies.base import Strategy, Task
+from optimizers.strategies.prompts import Task, prompt_strategy
 
 _REPLAYS = 8  # measurements for each call: of the two halves of a comparison one is known
 
@@ -37,14 +37,14 @@ class PoolProposer:
         """Return a new instruction for each component; the present one once the pool is empty."""
         proposed = {}
         for component in components_to_update:
-            told = [str(row.get("Feedback", "")) for row in reflective_dataset.get(component, ())]
-            proposed[component] = self._next(told) or candidate[component]
+            feedback = [str(row.get("Feedback", "")) for row in reflective_dataset.get(component, ())]
+            proposed[component] = self._next(feedback) or candidate[component]
         return proposed
 
     def _next(self, feedback: Sequence[str]) -> str | None:
         if not self._left:
             return None
-        counts = [sum(bool(re.search(each.fault, told)) for told in feedback) for each in self._left]
+        counts = [sum(bool(re.search(entry.fault, text)) for text in feedback) for entry in self._left]
         return self._left.pop(counts.index(max(counts))).text
 
 
@@ -66,4 +66,4 @@ def run(task: Task) -> None:
     optimizer.compile(task.student, trainset=list(task.train), valset=list(task.dev))
 
 
-STRATEGY = Strategy("gepa", ("lm",), "any model with our own instructions; better with a second model", run)
+STRATEGY = prompt_strategy("gepa", (), "any model with our own instructions; better with a second model", run)

@@ -3,10 +3,8 @@
 They are shown after those that the step starts from, which each call keeps.
 """
 
-import random
-
 from optimizers.step import GeneratorStep
-from optimizers.strategies.base import Strategy, Task
+from optimizers.strategies.prompts import Task, prompt_strategy
 from programs.nearest import ALWAYS, Nearest
 
 _POOL = 32
@@ -19,10 +17,8 @@ def run(task: Task) -> None:
     if isinstance(copied, GeneratorStep):  # which it is, or the step would have been refused
         copied.select = Nearest(_NEAREST, task.encode)
         copied.kept = tuple(demo.copy(**{ALWAYS: True}) for demo in copied.kept)
-    rows = list(task.demos)
-    random.Random(task.seed).shuffle(rows)
-    copied.predict.demos = rows[:_POOL]
+    copied.predict.demos = task.shuffled(task.demos)[:_POOL]
     task.evaluate(copied)
 
 
-STRATEGY = Strategy("knn", ("lm", "demos"), "servers that are quick to read prompts", run, "writing", _NEAREST)
+STRATEGY = prompt_strategy("knn", ("demos",), "servers that are quick to read prompts", run, "writing", _NEAREST)

@@ -3,21 +3,18 @@
 They are shown beside those that the step starts from, or each in the place of one of the same language and kind.
 """
 
-import random
-
 import dspy
 
 from optimizers.step import CriticStep, GeneratorStep
 from optimizers.steps.base import kind_of
-from optimizers.strategies.base import DEMOS, Strategy, Task
+from optimizers.strategies.prompts import DEMOS, Task, prompt_strategy
 
 
 def run(task: Task) -> None:
     """Race sets of labelled demos."""
 
     def drawn(number: int) -> GeneratorStep | CriticStep:
-        rows = list(task.demos)
-        random.Random(f"{task.seed}/{number}").shuffle(rows)
+        rows = task.shuffled(task.demos, number)
         count = (DEMOS, DEMOS // 2)[number % 2]
         shown: GeneratorStep | CriticStep
         shown = dspy.LabeledFewShot(k=count).compile(task.copy(), trainset=rows, sample=False)
@@ -28,4 +25,4 @@ def run(task: Task) -> None:
     task.race(drawn)
 
 
-STRATEGY = Strategy("labeled", ("lm", "demos"), "any model; the first thing to try", run)
+STRATEGY = prompt_strategy("labeled", ("demos",), "any model; the first thing to try", run)

@@ -2,7 +2,7 @@
 
 import dspy
 
-from optimizers.strategies.base import BOOTSTRAPPED, DEMOS, GOOD_ENOUGH, Strategy, Task
+from optimizers.strategies.prompts import BOOTSTRAPPED, DEMOS, GOOD_ENOUGH, Task, prompt_strategy
 
 
 def run(task: Task) -> None:
@@ -29,4 +29,4 @@ def run(task: Task) -> None:
     )
 
 
-STRATEGY = Strategy("mipro", ("lm", "teacher"), "with a second model of 7B or more that writes the instructions", run)
+STRATEGY = prompt_strategy("mipro", ("teacher",), "with a second model of 7B or more that writes the instructions", run)

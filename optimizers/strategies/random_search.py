@@ -1,10 +1,8 @@
 """The strategy ``random-search``: demos that the model itself wrote well enough, mixed with labelled ones."""
 
-import random
-
 import dspy
 
-from optimizers.strategies.base import BOOTSTRAPPED, DEMOS, GOOD_ENOUGH, Strategy, Task
+from optimizers.strategies.prompts import BOOTSTRAPPED, DEMOS, GOOD_ENOUGH, Task, prompt_strategy
 
 _FEWEST = 2 * DEMOS  # rows that demos are drawn from
 
@@ -15,9 +13,7 @@ def run(task: Task) -> None:
     The step as it was writes the demos of all candidates, so that each is written once; at most a quarter of the
     budget waits for good ones.
     """
-    rows = list(task.written_for)
-    random.Random(task.seed).shuffle(rows)
-    rows = rows[: max(_FEWEST, task.budget // (4 * task.compiling.calls_for_one))]
+    rows = task.shuffled(task.written_for)[: max(_FEWEST, task.budget // (4 * task.compiling.calls_for_one))]
     writer = task.copy()
     writer._compiled = True  # or DSPy gives it labelled demos, other ones for each candidate
     optimizer = dspy.BootstrapFewShotWithRandomSearch(
@@ -36,4 +32,4 @@ def run(task: Task) -> None:
     )
 
 
-STRATEGY = Strategy("random-search", ("lm",), "models that write at least one good output in two", run)
+STRATEGY = prompt_strategy("random-search", (), "models that write at least one good output in two", run)

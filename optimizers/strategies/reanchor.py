@@ -4,7 +4,7 @@ from typing import Any
 
 import dspy
 
-from optimizers.strategies.base import Strategy, Task
+from optimizers.strategies.prompts import Task, prompt_strategy
 
 
 def run(task: Task) -> None:
@@ -18,4 +18,4 @@ def run(task: Task) -> None:
     task.evaluate(optimizer.compile(task.student, trainset=list(task.train)))
 
 
-STRATEGY = Strategy("reanchor", ("lm",), "the critic lm, of 1.5B or more", run, "deciding")
+STRATEGY = prompt_strategy("reanchor", (), "the critic lm, of 1.5B or more", run, "deciding")

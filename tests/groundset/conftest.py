@@ -1,11 +1,15 @@
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from dspy.lm15 import Message, Request, Response, Usage
 
-from groundset.compiling import steps
+from groundset.compiling import compiler, resources
 from groundset.data_files import data_path
+from groundset.runtime.lms import LanguageModel
 
 # What scripts a run is a plain module beside the tests of runs, what a report tells of one beside those of reports.
 sys.path[:0] = [str(Path(__file__).parent / name) for name in ("engine", "sets", "report")]
@@ -24,4 +28,36 @@ def few_chunks(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     chunks = tmp_path_factory.mktemp("labels") / "chunks.jsonl"
     chunks.write_text("".join(f"{line}\n" for lines in kept.values() for line in lines[:_CHUNKS_EACH]), "utf-8")
     files = [chunks, data_path("labels", "questions.jsonl")]
-    monkeypatch.setattr(steps, "label_files", lambda own: [*files, *own])
+    monkeypatch.setattr(resources, "label_files", lambda own: [*files, *own])
+
+
+class TimidEngine:
+    """Never finds an answer, which is right for half of the labelled rows; raises an error at one of its calls."""
+
+    def __init__(self, fail_at: int = 0, error: BaseException | type[BaseException] = KeyboardInterrupt) -> None:
+        self.calls, self.fail_at, self.error = 0, fail_at, error
+
+    def complete(self, request: Request) -> Response:
+        self.calls += 1
+        if self.calls == self.fail_at:
+            raise self.error
+        usage = Usage(input_tokens=10, output_tokens=2, total_tokens=12)
+        said = Message.assistant("not stated")
+        return Response(id=None, model="local/x", message=said, finish_reason="stop", usage=usage)
+
+
+@pytest.fixture
+def compile_for(monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[[str], Any]) -> Callable[..., TimidEngine]:
+    """Let compiles use a scripted model and the embedder that the shipped heads were fitted with."""
+    shipped = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))
+
+    def use(fail_at: int = 0, error: BaseException | type[BaseException] = KeyboardInterrupt) -> TimidEngine:
+        engine = TimidEngine(fail_at, error)
+        monkeypatch.setattr(resources, "open_lm", lambda spec, journal: LanguageModel(
+            engine, model="local/w", name=spec, sha256="w" * 64, journal=journal
+        ))  # fmt: skip
+        monkeypatch.setattr(resources, "load_embedder", lambda name: word_encoder(shipped["model_sha256"]))
+        monkeypatch.setattr(compiler, "check_server", lambda text: None)
+        return engine
+
+    return use

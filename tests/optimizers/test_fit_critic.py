@@ -1,14 +1,14 @@
 """Fitting heads: what they learn, and that no test row teaches them."""
 
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from optimizers.fit_critic import fit_critic, measure
 from optimizers.fit_head import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
-from optimizers.labels import ChunkLabel, QuestionLabel, Split, split_of, splits_of
+from optimizers.labels import ChunkLabel, QuestionLabel, Split, splits_of
 from programs.critics.linear import LinearHead
 from programs.errors import LabelError, LeakError, PromiseError
 from programs.languages import LANGUAGES
@@ -17,42 +17,30 @@ from programs.languages.table import Languages
 KNOWN = Languages(LANGUAGES)
 
 
-class WordEncoder:
-    def encode(self, texts: Sequence[str]) -> np.ndarray:
-        rows = np.zeros((len(texts), 64), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.lower().split():
-                row[zlib.crc32(word.encode()) % 64] += 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-    def encode_corpus(self, texts: Sequence[str]) -> np.ndarray:
-        return self.encode(texts)
+@pytest.fixture
+def encoder(word_encoder: Callable[[str], Any]) -> Any:
+    return word_encoder("")
 
 
-def rows(count: int, seed: int = 0) -> tuple[Rows, list[bool]]:
-    random = np.random.default_rng(seed)
+def rows(encoder: Any, count: int = 80) -> tuple[Rows, list[bool]]:
+    random = np.random.default_rng(0)
     true = [bool(n % 2) for n in range(count)]
     features = [{"signal": float(t) + random.normal(0, 0.7), "noise": random.normal()} for t in true]
     texts = [("It did this." if not t else "The mill of Orsle burned.") for t in true]
-    vectors = WordEncoder().encode(texts)
-    return Rows(features, vectors, texts, [f"d{n // 4}" for n in range(count)]), true
+    return Rows(features, encoder.encode(texts), texts, [f"d{n // 4}" for n in range(count)]), true
 
 
-def test_a_head_learns_what_tells_rows_apart_and_repeats_itself() -> None:
-    train, true = rows(80)
+def test_a_head_learns_what_tells_rows_apart_and_repeats_itself(encoder: Any) -> None:
+    train, true = rows(encoder)
     options = FitOptions(strength=1.0, embedding=False, shapes=0)
     head = fit_head(train, true, options)
     assert abs(head.weights["signal"][0]) > 4 * abs(head.weights["noise"][0])
     assert head == fit_head(train, true, options)
     again = LinearHead.model_validate_json(head.model_dump_json())
     assert probabilities(again, train) == probabilities(head, train)
-
-
-def test_shapes_and_vectors_are_learned_too() -> None:
-    train, true = rows(80)
     for options in (FitOptions(0.1, False, 5), FitOptions(0.1, True, 0)):
         found = held_out_probabilities(train, true, options)
-        assert np.mean([p > 0.5 for p in found] == np.array(true)) > 0.95
+        assert np.mean([p > 0.5 for p in found] == np.array(true)) > 0.95, "shapes and vectors are learned too"
 
 
 def label(number: int, good: bool, split: Split) -> ChunkLabel:
@@ -81,21 +69,17 @@ def labels() -> list[ChunkLabel]:
     return [*found, *leaning]
 
 
-def test_outputs_whose_faults_no_row_has_stay_set_by_hand() -> None:
-    found = [label for label in labels() if label.reason != "not_self_contained"]
-    assert set(fit_critic("chunk", splits_of(found), WordEncoder(), KNOWN, target_precision=0.8).heads.heads) == {
-        "fit",
-        "content",
-    }
-
-
-def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test() -> None:
-    fitted = fit_critic("chunk", splits_of(labels()), WordEncoder(), KNOWN, target_precision=0.8)
+def test_a_critic_is_fitted_on_train_anchored_on_dev_and_measured_on_test(encoder: Any) -> None:
+    fitted = fit_critic("chunk", splits_of(labels()), encoder, KNOWN, target_precision=0.8)
     assert set(fitted.heads.heads) == {"fit", "content", "self_contained"}
-    assert fitted.measures["test"]["auc"].value > 0.95
-    assert fitted.measures["test"]["passed_citation"].value < 0.2
-    assert set(fitted.probabilities["test"]) == {label.id for label in labels() if label.split == "test"}
+    test = fitted.verdicts.measures["test"]
+    assert test["auc"].value > 0.95
+    assert test["passed_citation"].value < 0.2
+    assert len(fitted.verdicts.probabilities["test"]) == sum(label.split == "test" for label in labels())
     assert [point.threshold for point in fitted.curve] == sorted(point.threshold for point in fitted.curve)
+    some = splits_of(label for label in labels() if label.reason != "not_self_contained")
+    found = fit_critic("chunk", some, encoder, KNOWN, target_precision=0.8).heads.heads
+    assert set(found) == {"fit", "content"}, "an output whose faults no row has stays as it is set by hand"
 
 
 def question(number: int, good: bool, split: Split, kind: str | None) -> QuestionLabel:
@@ -112,38 +96,34 @@ def question(number: int, good: bool, split: Split, kind: str | None) -> Questio
     )
 
 
-def test_what_a_threshold_promises_is_measured_on_what_runs_wrote() -> None:
+def test_what_a_threshold_promises_is_measured_on_what_runs_wrote(encoder: Any) -> None:
     names: list[Split] = ["train"] * 80 + ["dev"] * 24 + ["test"] * 24
     kinds = [None if n % 3 == 0 else "time" if n % 3 == 1 else "place" for n in range(len(names))]
     found = [question(n, bool(n % 2), split, kinds[n]) for n, split in enumerate(names)]
-    fitted = fit_critic("judge", splits_of(found), WordEncoder(), KNOWN, target_precision=0.8)
+    fitted = fit_critic("judge", splits_of(found), encoder, KNOWN, target_precision=0.8)
     of_runs = [label for label in found if label.kind and label.split != "test"]
     assert fitted.curve[0].accepted == len(of_runs)
     assert set(fitted.kinds) == {"place", "time"}
     assert sum(point.accepted for point in fitted.kinds.values()) == fitted.chosen.accepted < len(of_runs)
     assert sum(point.good for point in fitted.kinds.values()) == fitted.chosen.good
-    assert fitted.measures["test"]["precision_of_runs"].value == 1.0
+    assert fitted.verdicts.measures["test"]["precision_of_runs"].value == 1.0
     few = [label.model_copy(update={"kind": None}) if label.split == "train" else label for label in found]
-    on_dev = fit_critic("judge", splits_of(few), WordEncoder(), KNOWN, target_precision=0.8)
+    on_dev = fit_critic("judge", splits_of(few), encoder, KNOWN, target_precision=0.8)
     assert on_dev.curve[0].accepted == sum(label.split == "dev" for label in found)
     assert on_dev.kinds == {}
 
 
-def test_no_critic_is_fitted_to_test_rows_or_to_one_kind_of_row() -> None:
+def test_no_critic_is_fitted_to_test_rows_or_to_one_kind_of_row(encoder: Any) -> None:
     splits = splits_of(labels())
-    with pytest.raises(LeakError, match="test split"):
-        fit_critic(
-            "chunk",
-            {**splits, "train": splits["train"] + splits["test"]},
-            WordEncoder(),
-            Languages(LANGUAGES),
-            target_precision=0.5,
-        )
-    good = [found for found in splits["dev"] if found.good]
-    with pytest.raises(LabelError, match="split dev"):
-        fit_critic("chunk", {**splits, "dev": good}, WordEncoder(), KNOWN, target_precision=0.5)
-    with pytest.raises(PromiseError):
-        fit_critic("chunk", splits, WordEncoder(), KNOWN, target_precision=0.999)
+    leaked = {**splits, "train": splits["train"] + splits["test"]}
+    good = {**splits, "dev": [found for found in splits["dev"] if found.good]}
+    for rows, target, error, match in (
+        (leaked, 0.5, LeakError, "test split"),
+        (good, 0.5, LabelError, "split dev"),
+        (splits, 0.999, PromiseError, "--target-precision"),
+    ):
+        with pytest.raises(error, match=match):
+            fit_critic("chunk", rows, encoder, KNOWN, target_precision=target)
 
 
 def test_measures_count_what_passes_by_reason() -> None:
@@ -153,7 +133,3 @@ def test_measures_count_what_passes_by_reason() -> None:
     assert figures["passed_ok"].value == 0.5
     assert figures["passed_citation"].value == 0.5
     assert figures["precision"].value == 0.5
-
-
-def test_documents_without_a_split_have_one_by_their_name() -> None:
-    assert split_of("tide-mill") == split_of("tide-mill")

@@ -4,23 +4,25 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from optimizers.fit_critic import lowest_threshold, precision_curve
 from optimizers.measures import (
     Interval,
+    Score,
     area_under_roc,
     average_precision,
     bootstrap,
     certain_gain,
-    kappa,
+    detectable_gain,
+    gains_over,
     lower_bound,
     mean,
     mean_gain,
+    paired_deviation,
     paired_gain,
-    precision_at_recall,
     share,
 )
-from optimizers.thresholds import lowest_threshold, precision_curve
 from programs.critics.curve import point_at
-from programs.errors import PromiseError
+from programs.errors import PromiseError, PromotionError
 
 GOOD = np.array([True, True, False, True, False])
 SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.1])
@@ -44,29 +46,24 @@ def test_both_are_those_of_scikit_learn_ties_or_not() -> None:
             assert average_precision(good, scores) == pytest.approx(average_precision_score(good, scores))
 
 
-def test_precision_at_recall_takes_the_best_threshold_that_reaches_it() -> None:
-    assert precision_at_recall(GOOD, SCORES, 0.6) == 1.0  # two of three, no bad one
-    assert precision_at_recall(GOOD, SCORES, 0.9) == pytest.approx(3 / 4)
-
-
 def test_a_bootstrap_interval_holds_its_value_and_repeats() -> None:
-    first = bootstrap(area_under_roc, GOOD, SCORES, draws=200)
+    first = bootstrap(area_under_roc, GOOD, SCORES)
     assert first.low <= first.value <= first.high
-    assert first == bootstrap(area_under_roc, GOOD, SCORES, draws=200)
+    assert first == bootstrap(area_under_roc, GOOD, SCORES)
     with pytest.raises(ValueError, match="good and bad"):
         bootstrap(area_under_roc, [True, True], [0.1, 0.2])
 
 
 def test_a_paired_gain_of_nothing_is_nothing() -> None:
-    assert paired_gain(area_under_roc, GOOD, SCORES, SCORES, draws=50) == (0, 0, 0)
-    assert paired_gain(area_under_roc, GOOD, -SCORES, SCORES, draws=50).value == pytest.approx(4 / 6)
+    assert paired_gain(area_under_roc, GOOD, SCORES, SCORES) == (0, 0, 0)
+    assert paired_gain(area_under_roc, GOOD, -SCORES, SCORES).value == pytest.approx(4 / 6)
 
 
 def test_documents_that_gain_together_make_a_gain_less_certain() -> None:
     good, before = [True, False] * 40, [0.5] * 80
     after = [0.9, 0.1] * 10 + [0.5] * 60  # one document of four
-    by_rows = paired_gain(area_under_roc, good, before, after, draws=60)
-    by_documents = paired_gain(area_under_roc, good, before, after, [f"d{n // 20}" for n in range(80)], draws=60)
+    by_rows = paired_gain(area_under_roc, good, before, after)
+    by_documents = paired_gain(area_under_roc, good, before, after, [f"d{n // 20}" for n in range(80)])
     assert by_rows.value == by_documents.value > 0
     assert by_documents.high - by_documents.low > 2 * (by_rows.high - by_rows.low)
 
@@ -95,13 +92,6 @@ def test_shares_come_with_wilson_bounds() -> None:
     # one-sided: z = 1.645, n = 10, all good: n / (n + z²)
     assert lower_bound(10, 10) == pytest.approx(10 / (10 + 1.6449**2), abs=1e-3)
     assert lower_bound(0, 0) == 0
-
-
-def test_kappa_of_a_hand_counted_table() -> None:
-    # Observed 0.7; by chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5.
-    first = ["g"] * 5 + ["b"] * 5
-    second = ["g"] * 4 + ["b"] + ["g"] * 2 + ["b"] * 3
-    assert kappa(first, second) == pytest.approx(0.4)
 
 
 def test_the_curve_counts_what_each_threshold_accepts() -> None:
@@ -147,6 +137,60 @@ def test_rows_of_one_document_make_an_interval_no_narrower() -> None:
 def test_whole_documents_are_drawn_for_decisions() -> None:
     flags, scores = [True, False] * 8, [0.9, 0.1, 0.3, 0.6] * 4
     documents = [f"d{n // 4}" for n in range(16)]
-    assert bootstrap(area_under_roc, flags, scores, documents, draws=200).low == pytest.approx(0.75)
+    assert bootstrap(area_under_roc, flags, scores, documents).low == pytest.approx(0.75)
     apart = ["good" if flag else "bad" for flag in flags]
-    assert bootstrap(area_under_roc, flags, scores, apart, draws=50).value == pytest.approx(0.75)
+    assert bootstrap(area_under_roc, flags, scores, apart).value == pytest.approx(0.75)
+
+
+def test_more_rows_see_smaller_gains() -> None:
+    assert [round(detectable_gain(0.19, rows), 2) for rows in (10, 60, 300)] == [0.17, 0.07, 0.03]
+
+
+def test_a_gain_of_that_size_is_found_four_times_in_five() -> None:
+    random = np.random.default_rng(0)
+    drawn = random.normal(detectable_gain(0.2, 60), 0.2, (4000, 60))
+    found = np.abs(drawn.mean(axis=1)) > 1.96 * 0.2 / np.sqrt(60)
+    assert found.mean() == pytest.approx(0.8, abs=0.02)
+
+
+def test_the_spread_is_that_of_differences() -> None:
+    before = [0.1, 0.5, 0.9]
+    assert paired_deviation(before, [[0.2, 0.6, 1.0]]) == pytest.approx(0)
+    assert paired_deviation(before, [[0.2, 0.6, 1.0], [0.0, 0.5, 1.0]]) == pytest.approx((0.01 / 2) ** 0.5)
+    assert paired_deviation(before, []) is None
+    assert paired_deviation([0.1], [[0.2]]) is None
+
+
+def scored(*values: float, documents: int = 12, split: str = "dev") -> dict[tuple[str, str], Score]:
+    return {(split, str(n)): Score(value, f"d{n % documents}") for n, value in enumerate(values)}
+
+
+@pytest.mark.parametrize(
+    ("after", "tried", "reason"),
+    [
+        (scored(*[0.6] * 12), 1, None),
+        (scored(*[0.3] * 12), 1, "within noise"),
+        (scored(*[0.3, 0.65] * 6, documents=4), 1, "too few documents"),
+        # Half of the documents gain, and the rows of one count as one.
+        (scored(*[0.2, 0.55] * 30, documents=60), 1, None),
+        (scored(*[0.2, 0.55] * 30, documents=6), 1, "within noise"),
+        (scored(*[0.1, *[0.6] * 4] * 2, 0.1, 0.6), 1, None),
+        (scored(*[0.1, *[0.6] * 4] * 2, 0.1, 0.6), 40, "best of 40 candidates"),
+    ],
+)
+def test_a_champion_must_be_beaten_beyond_noise(after: dict, tried: int, reason: str | None) -> None:
+    before = scored(*[0.3] * 60)
+    if reason is None:
+        assert gains_over(before, after, tried)["dev"].low > 0
+    else:
+        with pytest.raises(PromotionError, match=reason):
+            gains_over(before, after, tried)
+
+
+def test_rows_that_two_were_not_both_measured_on_say_nothing() -> None:
+    both = scored(*[0.3] * 12) | scored(0.3, split="test")
+    assert gains_over(both, {("dev", "other"): Score(0.9, "d")}, 1) == {}
+    better = scored(*[0.6] * 12, 0.0) | scored(0.1, split="test")
+    gains = gains_over(both, better, 1)
+    assert gains["dev"].value == pytest.approx(0.3)
+    assert gains["test"].value == pytest.approx(-0.2)

@@ -1,89 +1,35 @@
 """`groundset compile`: what it refuses before minutes are spent, and what it says of a compile."""
 
-import inspect
 import json
-from functools import partial
 
 import pytest
-from dspy.lm15 import Message, Response, Usage
 
-from groundset import compiling
-from groundset.commands.compile import compile_steps
-from groundset.compiling import ensembles, finetuning, modes
-from groundset.data_files import data_path
-from groundset.models import servers
-from groundset.runtime.lms import LanguageModel
+from groundset.compiling import compiler, modes, resources
+from groundset.compiling.options import CompileOptions
 from groundset.tracking.compiles import CompileStore
 from optimizers.steps import FITTED
+from optimizers.strategies import finetune, fit_ensemble
 from programs.errors import EngineError
-
-SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
-
-
-class TimidEngine:
-    """Never finds an answer; raises something, Ctrl-C by default, at one of its calls."""
-
-    def __init__(self, interrupt_at=0, raised=KeyboardInterrupt):
-        self.calls, self.interrupt_at, self.raised = 0, interrupt_at, raised
-
-    def complete(self, request):
-        self.calls += 1
-        if self.calls == self.interrupt_at:
-            raise self.raised
-        usage = Usage(input_tokens=10, output_tokens=2, total_tokens=12)
-        return Response(
-            id=None, model="local/x", message=Message.assistant("not stated"), finish_reason="stop", usage=usage
-        )
-
-
-@pytest.fixture
-def scripted(monkeypatch, word_encoder):
-    """Let compiles use an engine of the test's own."""
-
-    def use(engine):
-        def open_model(spec, journal):
-            return LanguageModel(engine, model="local/w", name=spec, sha256="w" * 64, journal=journal)
-
-        opened = partial(compiling.Compiler, open_model=open_model, load=lambda name: word_encoder(SHA))
-        monkeypatch.setattr(compiling, "Compiler", opened)
-        monkeypatch.setattr(servers, "check_server", lambda text: None)
-        return engine
-
-    return use
-
-
-def test_unknown_steps_and_files_are_named(run, tmp_path):
-    ran = run("compile", "colour", "--out", tmp_path / "out")
-    assert ran.status == 2
-    assert "colour: no such step to compile; choose of keyphrases, question" in ran.err
-    ran = run("compile", "chunk", "--labels", tmp_path / "none.jsonl", "--out", tmp_path / "out")
-    assert ran.status == 2
-    assert f"--labels {tmp_path / 'none.jsonl'}: no such file" in ran.err
-
-
-def test_a_public_set_is_read_by_its_name(run, tmp_path):
-    file = tmp_path / "few.json"
-    file.write_text('{"data": []}', encoding="utf-8")
-    for named, fault in (
-        (f"squad:{tmp_path / 'none.json'}", "no such file"),
-        (f"squad:{file}", "no question of it can be learned from"),
-    ):
-        ran = run("compile", "ask", "--optimizer", "finetune", "--lm", "x", "--labels", named, "--out", tmp_path / "o")
-        assert (ran.status, fault in ran.err) == (2, True), ran.err
-    assert not (tmp_path / "o").exists()
 
 
 def test_wrong_labels_are_refused_and_nothing_is_written(run, tmp_path):
-    file = tmp_path / "mine.jsonl"
-    file.write_text('{"id": "c1"}\n', encoding="utf-8")
-    ran = run("compile", "all", "--labels", file, "--out", tmp_path / "out")
-    assert ran.status == 2
-    assert f"{file}, line 1: " in ran.err
+    wrong, few = tmp_path / "mine.jsonl", tmp_path / "few.json"
+    wrong.write_text('{"id": "c1"}\n', encoding="utf-8")
+    few.write_text('{"data": []}', encoding="utf-8")
+    for labels, fault in (
+        (wrong, f"{wrong}, line 1: "),
+        (tmp_path / "none.jsonl", f"--labels {tmp_path / 'none.jsonl'}: no such file"),
+        (f"squad:{tmp_path / 'none.json'}", "no such file"),
+        (f"squad:{few}", "no question of it can be learned from"),
+    ):
+        options = ("--optimizer", "finetune", "--lm", "smollm2-135m", "--labels", labels)
+        ran = run("compile", "all", *options, "--out", tmp_path / "out")
+        assert (ran.status, fault in ran.err) == (2, True), ran.err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_compile_says_what_it_kept_and_what_it_took(run, scripted, tmp_path):
-    scripted(TimidEngine())
+def test_a_compile_says_what_it_kept_and_what_it_took(run, compile_for, tmp_path):
+    compile_for()
     ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out")
     assert ran.status == 0
     assert "Compiling answer: about 182 calls." in ran.err
@@ -96,31 +42,31 @@ def test_a_compile_says_what_it_kept_and_what_it_took(run, scripted, tmp_path):
     assert json.loads((tmp_path / "out" / "tiny" / "answer.json").read_text(encoding="utf-8"))["optimizer"] == "labeled"
 
 
-def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, scripted, tmp_path):
-    engine = scripted(TimidEngine(interrupt_at=40))
+def test_an_interrupted_compile_keeps_the_best_so_far_and_goes_on(run, compile_for, tmp_path):
+    engine = compile_for(40)
     options = ("--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out", "--no-track")
     ran = run("compile", "answer", *options)
     assert ran.status == 130
     assert "Interrupted: the best so far is kept" in ran.out
     assert "Tracked" not in ran.out
     assert (tmp_path / "out" / "tiny" / "answer.json").exists()
-    engine.interrupt_at = 0
+    engine.fail_at = 0
     assert run("compile", "answer", *options).status == 0
     assert engine.calls == 111 + 1, "no call but the interrupted one was made twice"
 
 
 @pytest.mark.parametrize(
-    ("engine", "exit_status", "status", "error"),
+    ("fails", "exit_status", "status", "error"),
     [
-        (TimidEngine(40), 130, "KILLED", ""),  # while candidates are tried: there is a best so far
-        (TimidEngine(5), 130, "KILLED", ""),  # before
-        (TimidEngine(40, RuntimeError("out of memory")), 1, "FAILED", "out of memory"),
+        ((40,), 130, "KILLED", ""),  # while candidates are tried: there is a best so far
+        ((5,), 130, "KILLED", ""),  # before
+        ((40, RuntimeError("out of memory")), 1, "FAILED", "out of memory"),
     ],
 )
 def test_a_compile_that_ends_early_leaves_its_run_and_is_not_promoted(
-    run, scripted, tmp_path, monkeypatch, engine, exit_status, status, error
+    run, compile_for, tmp_path, monkeypatch, fails, exit_status, status, error
 ):
-    scripted(engine)
+    compile_for(*fails)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 30, "--out", tmp_path / "out")
     assert ran.status == exit_status
@@ -142,9 +88,9 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
     def train(*arguments):
         raise raised
 
-    monkeypatch.setattr(finetuning, "find_spec", lambda name: name)
-    monkeypatch.setattr(finetuning, "ensure_available", lambda spec: spec)
-    monkeypatch.setattr(finetuning, "_train", train)
+    monkeypatch.setattr(finetune, "find_spec", lambda name: name)
+    monkeypatch.setattr(resources, "ensure_available", lambda spec: spec)
+    monkeypatch.setattr(finetune, "_train", train)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     options = ("--optimizer", "finetune", "--lm", "smollm2-135m", "--out", tmp_path / "out")
     assert run("compile", "pair", "answer", *options).status == exit_status
@@ -156,18 +102,11 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
 
 
 @pytest.mark.usefixtures("few_chunks")
-def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatch):
-    scripted(TimidEngine())
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    assert run("compile", "reasoning", "--optimizer", "knn", "--lm", "tiny", "--out", tmp_path / "out").status == 2
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.usefixtures("few_chunks")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of labeled"),
+        (("colour",), "colour: no such step to compile; choose of keyphrases, question"),
+        (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of finetune"),
         (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm."),
         (("answer",), "--optimizer fit-head compiles chunk, judge, same, grounding; answer is not fitted."),
         (("agree",), "agree is not fitted."),
@@ -175,15 +114,16 @@ def test_options_that_are_wrong_leave_no_run(run, scripted, tmp_path, monkeypatc
         (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),
         (("judge", "--optimizer", "fit-ensemble"), "--optimizer fit-ensemble compiles for a language model"),
         (("reasoning", "--optimizer", "knn", "--lm", "tiny"), "the labels hold no example outputs for reasoning"),
+        (("mode", "--lm", "tiny"), "--teacher"),
     ],
 )
-def test_what_a_strategy_lacks_is_said_in_one_line(run, scripted, tmp_path, options, message):
-    engine = scripted(TimidEngine())
+def test_what_a_strategy_lacks_is_said_in_one_line(run, compile_for, tmp_path, monkeypatch, options, message):
+    engine = compile_for()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     ran = run("compile", *options, "--out", tmp_path / "out")
-    assert ran.status == 2
-    assert message in ran.err
+    assert (ran.status, message in ran.err) == (2, True), ran.err
     assert engine.calls == 0
-    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.iterdir()) == [], "no state and no run"
 
 
 @pytest.mark.parametrize(("step", "optimizer"), [("answer", "labeled"), ("judge", "fit-ensemble")])
@@ -195,8 +135,8 @@ def test_a_server_that_does_not_answer_is_found_before_anything_is_written(run, 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_store_that_fails_costs_no_state(run, scripted, tmp_path, monkeypatch):
-    scripted(TimidEngine())
+def test_a_store_that_fails_costs_no_state(run, compile_for, tmp_path, monkeypatch):
+    compile_for()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////dev/null/mlflow.db")
     ran = run("compile", "answer", "--optimizer", "labeled", "--lm", "tiny", "--budget", 24, "--out", tmp_path)
     assert ran.status == 0
@@ -207,26 +147,22 @@ def test_a_store_that_fails_costs_no_state(run, scripted, tmp_path, monkeypatch)
 
 
 def test_the_help_tells_the_precision_that_each_head_is_fitted_for():
-    shown = inspect.signature(compile_steps).parameters["target_precision"].annotation.__metadata__[0].show_default
-    told = {name: fitting.target_precision for name, fitting in FITTED.items()}
-    told["fit-ensemble"] = ensembles.TARGET_PRECISION
-    assert shown == ", ".join(f"{name} {precision:g}" for name, precision in told.items())
+    shown = CompileOptions.model_fields["target_precision"].json_schema_extra["show_default"]
+    precisions = {name: fitting.target_precision for name, fitting in FITTED.items()}
+    precisions["fit-ensemble"] = fit_ensemble.TARGET_PRECISION
+    assert shown == ", ".join(f"{name} {precision:g}" for name, precision in precisions.items())
 
 
 def test_a_mode_is_measured_where_a_judge_is_named(run, monkeypatch, tmp_path):
-    lm, judge = "openai/small@http://127.0.0.1:9/v1", "openai/strong@http://127.0.0.1:9/v1"
-    ran = run("compile", "mode", "--lm", lm, "--out", tmp_path / "out")
-    assert (ran.status, "--teacher" in ran.err) == (2, True)
-
-    def compile_mode(lm, judging_lm, **options):
+    def measure_modes(lm, judging_lm, *, out, **options):
         measures = (modes.ModeMeasure("free", 24, 20, 15), modes.ModeMeasure("guided", 24, 8, 4))
-        return modes.ModeReport(measures, options["out"] / "small" / "mode.json")
+        return modes.ModeReport(lm, measures), out / "small" / "mode.json"
 
-    monkeypatch.setattr(modes, "compile_mode", compile_mode)
-    monkeypatch.setattr(servers, "check_server", lambda model: None)
-    ran = run("compile", "mode", "--lm", lm, "--teacher", judge, "--out", tmp_path / "out")
+    monkeypatch.setattr(compiler, "measure_modes", measure_modes)
+    monkeypatch.setattr(compiler, "check_server", lambda model: None)
+    models = [f"openai/{name}@http://127.0.0.1:9/v1" for name in ("small", "strong")]
+    ran = run("compile", "mode", "--lm", models[0], "--teacher", models[1], "--out", tmp_path / "out")
     assert ran.status == 0, ran.err
-    assert [line.split()[0] for line in ran.out.splitlines() if line.startswith(("free", "guided"))] == [
-        "free",
-        "guided",
-    ]
+    rows = [line.split()[0] for line in ran.out.splitlines() if line.startswith(("free", "guided"))]
+    assert rows == ["free", "guided"]
+    assert "Tracked" not in ran.out

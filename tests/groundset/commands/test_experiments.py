@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from groundset.tracking.compiles import CompileStore
-from groundset.tracking.experiments import Experiment
+from groundset.tracking.compiles import CompileStore, Experiment
 
 
 @pytest.fixture
@@ -28,10 +27,10 @@ def test_looking_makes_no_store(run, nothing_tracked, command):
 
 
 def test_a_store_that_is_not_the_usual_one_is_named(run, nothing_tracked):
-    for named, said in (("own", f"Tracking store: {nothing_tracked / 'own'}\n"), (None, "")):
+    for named, line in (("own", f"Tracking store: {nothing_tracked / 'own'}\n"), (None, "")):
         CompileStore.open(named).experiments()
         ran = run("experiments", *(("--tracking", named) if named else ()))
-        assert (ran.status, ran.err) == (0, said)
+        assert (ran.status, ran.err) == (0, line)
 
 
 def test_a_server_that_is_not_there_is_named_soon(run, monkeypatch):
@@ -74,24 +73,14 @@ def test_compiles_are_listed_with_their_champion(run, monkeypatch):
 def test_json_is_one_document(run, monkeypatch):
     monkeypatch.setattr(CompileStore, "experiments", lambda store: FOUND)
     ran = run("experiments", "--json")
-    told = json.loads(ran.out)
-    assert (ran.err, told["unfinished"]) == ("", {"failed": 2, "killed": 1})
-    assert [each["run_id"] for each in told["compiles"]] == ["r1", "r2"]
-    assert told["compiles"][0] == {
-        "run_id": "r1",
-        "step": "answer",
-        "model": "tiny",
-        "optimizer": "labeled",
-        "before": {"dev": 0.2, "test": 0.3},
-        "after": {"dev": 0.5, "test": 0.6},
-        "calls": 1200,
-        "champion": True,
-        "compared": 7,
-        "status": "FINISHED",
-    }
+    document = json.loads(ran.out)
+    assert (ran.err, document["unfinished"]) == ("", {"failed": 2, "killed": 1})
+    first, second = document["compiles"]
+    assert second["run_id"] == "r2"
+    assert first == {key: value for key, value in FOUND[0]._asdict().items() if key not in ("error", "started")}
     monkeypatch.setattr(CompileStore, "experiments", lambda store: [])
     nothing = json.loads(run("experiments", "--json").out)
-    assert nothing == {"store": told["store"], "compiles": [], "unfinished": {}}
+    assert nothing == {"store": document["store"], "compiles": [], "unfinished": {}}
 
 
 def test_sixty_columns_are_enough(run_narrow, monkeypatch):

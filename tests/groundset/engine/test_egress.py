@@ -16,7 +16,8 @@ import pytest
 import typer
 from scripted_run import CRITICS, Encoder, scripted_recipe, write_documents
 
-from groundset import commands, compiling
+from groundset import commands
+from groundset.compiling import resources
 from groundset.data_files import data_path
 from groundset.engine import generation
 from groundset.engine.models import Openers
@@ -49,8 +50,7 @@ def run(
     openers = Openers(None, Encoder, lambda spec, **parts: CRITICS)
     scripted = functools.partial(generation.run_generation, openers=openers, recipe=scripted_recipe())
     monkeypatch.setattr(generation, "run_generation", scripted)
-    opened = functools.partial(compiling.Compiler, load=lambda name: word_encoder(HEAD["model_sha256"]))
-    monkeypatch.setattr(compiling, "Compiler", opened)
+    monkeypatch.setattr(resources, "load_embedder", lambda name: word_encoder(HEAD["model_sha256"]))
     monkeypatch.setattr(embedder, "load_embedder", Encoder)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     for variable in ("OPENAI_API_BASE", "OPENAI_BASE_URL", "GROUNDSET_API_KEY"):

@@ -1,6 +1,5 @@
 """Compiles in a real MLflow store: in a file, and on a tracking server over HTTP."""
 
-import dataclasses
 import getpass
 import json
 import os
@@ -8,24 +7,75 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import mlflow
-import pandas as pd
 import pytest
-from compile_reports import log, report
 
+from groundset.compiling.compiler import environment
 from groundset.engine.states import Users, load_compiled
-from groundset.tracking.compiles import CompileStore
-from groundset.tracking.experiments import best_of
-from groundset.tracking.place import store_host
+from groundset.tracking.compiles import ROWS_FILE, CompileRuns, CompileStore, best_of
+from groundset.tracking.place import shown, store_host
+from groundset.tracking.promotion import promote
 from groundset.tracking.runs import log_generation
-from optimizers.measures import Interval
-from programs.critics.states import CompiledState
+from optimizers.measures import Interval, mean, mean_gain
+from optimizers.report import CompileReport
+from programs.critics.states import CompiledState, dspy_version, signature_hash
 from programs.errors import InputError, PromotionError, StateError, TrackingError
+from programs.steps import STEPS
+
+STARTED = ("answer", "qwen/tiny:1b", "labeled", {"seed": 0})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> CompileStore:
+    return CompileStore(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "artifacts")
+
+
+def report(before: float, dev: float, test: float, *, step: str = "answer", critic: bool = False) -> CompileReport:
+    """A compile whose rows all score the same, but for a spread that makes no gain certain by itself."""
+    rows: list[dict[str, Any]] = []
+    for split, after in (("dev", dev), ("test", test)):
+        for n in range(12):
+            row = {"split": split, "id": f"{split}{n}", "before_score": before}
+            row |= {"after_score": after + 0.02 * (n % 3 - 1)}
+            if critic:
+                row |= {"fit": n % 2 == 0, "before_probability": 0.1 + 0.05 * n, "after_probability": 0.9 - 0.05 * n}
+            rows.append(row)
+    values = {
+        v: {s: [r[f"{v}_score"] for r in rows if r["split"] == s] for s in ("dev", "test")} for v in ("before", "after")
+    }
+    predict = STEPS["answer"].predictor()
+    state = CompiledState(
+        step=step, model="qwen/tiny:1b", optimizer="labeled", signature=signature_hash(predict.signature),
+        dspy=dspy_version(), predictor=predict.dump_state(), record={"seed": 0},
+    )  # fmt: skip
+    return CompileReport(
+        state=state,
+        measures={
+            **{version: {split: mean(found) for split, found in each.items()} for version, each in values.items()},
+            "gain": {split: mean_gain(values["before"][split], values["after"][split]) for split in ("dev", "test")},
+        },
+        rows=rows,
+        candidates=[{"number": 0, "dev": before, "demos": 3}, {"number": 1, "dev": dev, "demos": 6}],
+        prompt="[system]\nAnswer.\n\n[user]\nQuestion: {{question}}",
+        parameters={"seed": 0, "labels.x": "ab"},
+        figures={"calls": 42, "seconds": 3.5},
+    )
+
+
+def log(store: CompileStore, made: CompileReport) -> str:
+    """Start a run for a report, log it and return the run's id."""
+    with CompileRuns(lambda: store, pytest.fail) as runs:
+        runs.start(made.state.step, made.state.model, made.state.optimizer, {"seed": 0})
+        tracked = runs.finish(made)
+    assert tracked is not None
+    return tracked.split()[0].rstrip(",")
 
 
 @pytest.fixture
@@ -57,14 +107,14 @@ def server(tmp_path: Path) -> Iterator[str]:
 
 def check_a_whole_life(store: CompileStore, folder: Path) -> None:
     first = log(store, report(0.3, 0.6, 0.6))
-    name, gains = store.promote(first)
+    name, gains = promote(store, first)
     assert name == "groundset-answer-qwen-tiny-1b"
     assert gains["dev"].low > 0.25
     [file] = store.champion_files(folder)
     assert file == folder / "qwen-tiny-1b" / "answer.json"
     assert CompiledState.model_validate_json(file.read_bytes()).record == {"seed": 0}
     better = log(store, report(0.3, 0.8, 0.7))
-    store.promote(better)
+    promote(store, better)
     experiments = store.experiments()
     assert [(each.run_id, each.champion) for each in experiments] == [(better, True), (first, False)]
     assert experiments[0].after["dev"] == pytest.approx(0.8)
@@ -88,7 +138,7 @@ def test_a_champion_is_never_written_outside_of_its_folder(
     store: CompileStore, tmp_path: Path, changed: dict[str, Any], said: str
 ) -> None:
     run_id = log(store, report(0.3, 0.6, 0.6))
-    store.promote(run_id)
+    promote(store, run_id)
     [file] = (tmp_path / "artifacts").rglob("state.json")
     file.write_text(json.dumps(json.loads(file.read_text()) | changed))
     before = {path for path in tmp_path.rglob("*") if path.suffix == ".json"}
@@ -102,7 +152,7 @@ def test_a_tracking_server_over_http_does_the_same(server: str, tmp_path: Path) 
     kept = {path.name for path in (tmp_path / "kept").rglob("*") if path.is_file()}
     assert "state.json" in kept
     plain = CompileStore(server)
-    run_id = log(plain, dataclasses.replace(report(0.3, 0.9, 0.9), parameters={"embedder": str(tmp_path)}))
+    run_id = log(plain, replace(report(0.3, 0.9, 0.9), parameters={"embedder": str(tmp_path)}))
     assert {path.name for path in (tmp_path / "kept").rglob("*") if path.is_file()} == kept
     tags = mlflow.MlflowClient(server).get_run(run_id).data.tags
     assert set(tags) == {"step", "model", "optimizer", "ending", "mlflow.runName"}
@@ -115,8 +165,8 @@ def elsewhere(store: CompileStore) -> CompileStore:
     return store
 
 
-def all_told(store: CompileStore) -> str:
-    """Return everything that a store was told of its runs and prompts, and the names of files that it got."""
+def contents(store: CompileStore) -> str:
+    """Return everything that a store was sent of its runs and prompts, and the names of files that it got."""
     client = mlflow.MlflowClient(store.uri)
     found = [*client.search_registered_models(), *mlflow.genai.search_prompts()]
     for experiment in client.search_experiments():
@@ -126,46 +176,33 @@ def all_told(store: CompileStore) -> str:
     return repr(found)
 
 
-def test_another_machine_gets_the_figures_of_a_compile_and_no_texts(elsewhere: CompileStore, tmp_path: Path) -> None:
-    made = dataclasses.replace(
+def test_another_machine_gets_figures_and_no_texts_unless_asked_for(elsewhere: CompileStore, tmp_path: Path) -> None:
+    made = replace(
         report(0.3, 0.6, 0.6, critic=True),
         parameters={"embedder": str(tmp_path / "mine"), "labels.x": "ab"},
         candidates=[{"number": 1, "dev": 0.6, "demos": 6, "instructions": "SECRET instructions"}],
+        prompt="SECRET prompt",
     )
-    run_id = log(elsewhere, dataclasses.replace(made, prompt="SECRET prompt"))
+    run_id = log(elsewhere, made)
     run = mlflow.MlflowClient(elsewhere.uri).get_run(run_id)
     assert run.data.params == {"seed": "0", "embedder": "mine", "labels.x": "ab"}
-    assert run.data.metrics["after_dev"] == pytest.approx(0.6)
     [entry] = elsewhere.experiments()
     assert (entry.finished, entry.after["dev"]) == (True, pytest.approx(0.6))
-    told = all_told(elsewhere)
-    for secret in ("SECRET", str(tmp_path), getpass.getuser(), "state.json", "predictions", sys.argv[0]):
-        assert secret not in told
-    with pytest.raises(PromotionError, match=r"was not sent to the store: compile it again with --track-texts\.$"):
-        elsewhere.promote(run_id)
-
-
-def test_another_machine_gets_only_the_kind_of_an_error(elsewhere: CompileStore) -> None:
-    run_id = elsewhere.start_compile("answer", "tiny", "labeled", {})
-    elsewhere.end_compile(run_id, RuntimeError("SECRET in /home/me"))
-    [entry] = elsewhere.experiments()
-    assert entry.error == "RuntimeError"
-
-
-def test_another_machine_gets_the_texts_that_were_asked_for_and_no_paths(
-    elsewhere: CompileStore, tmp_path: Path
-) -> None:
+    sent = contents(elsewhere)
+    mine = (str(tmp_path), getpass.getuser(), sys.argv[0])
+    for secret in ("SECRET", "state.json", "predictions", *mine):
+        assert secret not in sent
+    with pytest.raises(PromotionError, match="--track-texts"):
+        promote(elsewhere, run_id)
+    failed = elsewhere.start_compile("answer", "tiny", "labeled", {})
+    elsewhere.end_compile(failed, RuntimeError("SECRET in /home/me"))
+    assert [entry.error for entry in elsewhere.experiments() if entry.run_id == failed] == ["RuntimeError"]
     elsewhere.keeps_texts = True
-    log(elsewhere, dataclasses.replace(report(0.3, 0.6, 0.6), parameters={"embedder": str(tmp_path / "mine")}))
-    told = all_told(elsewhere)
-    assert "state.json" in told
-    for secret in (str(tmp_path), getpass.getuser(), sys.argv[0]):
-        assert secret not in told
-
-
-def test_a_store_on_this_machine_gets_everything(store: CompileStore) -> None:
-    log(store, report(0.3, 0.6, 0.6))
-    assert "state.json" in all_told(store)
+    log(elsewhere, made)
+    sent = contents(elsewhere)
+    assert "state.json" in sent
+    for secret in mine:
+        assert secret not in sent
 
 
 SAMPLE = {
@@ -192,17 +229,9 @@ def make_record(folder: Path) -> Path:
         "recipe": "evolved",
         "size": 3,
     }
-    told = {
-        "configuration": configuration,
-        "compiled": {},
-        "models": {"lm": {"name": "openai/tiny@server", "sha256": None}},
-        "critic": "judge",
-        "versions": {},
-        "counts": {},
-        "identity": "abc",
-        **dict.fromkeys(names, 1),
-    }
-    (folder / "run.json").write_text(json.dumps(told))
+    record = {"configuration": configuration, "critic": "judge", "identity": "abc", **dict.fromkeys(names, 1)}
+    record |= {"models": {"lm": {"name": "openai/tiny@server", "sha256": None}}}
+    (folder / "run.json").write_text(json.dumps(record | {"compiled": {}, "versions": {}, "counts": {}}))
     return folder / "run.json"
 
 
@@ -216,17 +245,19 @@ def test_another_machine_gets_the_figures_of_a_run(elsewhere: CompileStore, tmp_
         "vector_store": "qdrant:vectors", "recipe": "evolved", "size": "3",
     }.items()  # fmt: skip
     assert client.get_run(run_id).data.metrics["accepted"] == 1.0
-    told = all_told(elsewhere)
+    sent = contents(elsewhere)
     for secret in ("SECRET", "maria", "contracts", "10.0.0.7", "samples", getpass.getuser(), sys.argv[0]):
-        assert secret not in told
+        assert secret not in sent
     assert log_generation(record, elsewhere) == run_id
     elsewhere.keeps_texts = True
     assert log_generation(record, elsewhere) == run_id, "the samples are added to what was logged before"
     assert [file.path for file in client.list_artifacts(run_id)] == ["samples.jsonl"]
-    assert "maria" not in all_told(elsewhere)
+    assert "maria" not in contents(elsewhere)
 
 
-def test_a_store_on_this_machine_gets_the_samples_of_a_run(store: CompileStore, tmp_path: Path) -> None:
+def test_a_store_on_this_machine_gets_everything(store: CompileStore, tmp_path: Path) -> None:
+    log(store, report(0.3, 0.6, 0.6))
+    assert "state.json" in contents(store)
     run_id = log_generation(make_record(tmp_path), store)
     client = mlflow.MlflowClient(store.uri)
     assert [file.path for file in client.list_artifacts(run_id)] == ["samples.jsonl"]
@@ -291,142 +322,109 @@ def test_a_run_holds_parameters_measures_artifacts_children_and_the_prompt(store
     assert prompt.tags["run_id"] == run_id
 
 
-@pytest.mark.parametrize(
-    ("dev", "test"),
-    [(0.6, 0.6), (0.5, 0.9)],
-)
-def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore, dev: float, test: float) -> None:
-    champion = log(store, report(0.3, 0.6, 0.6))
-    store.promote(champion)
-    rival = log(store, report(0.3, dev, test))
-    with pytest.raises(PromotionError, match="within noise"):
-        store.promote(rival)
-    assert [each.champion for each in store.experiments() if each.run_id == champion] == [True]
+def with_rows(made: CompileReport, change: Callable[[Any], dict[str, Any]]) -> CompileReport:
+    return replace(made, rows=[{**row, **change(row)} for row in made.rows])
 
 
-def test_scores_that_are_no_numbers_promote_nothing(store: CompileStore) -> None:
-    made = report(0.3, 0.9, 0.9)
-    rows = [{**row, "after_score": float("nan")} for row in made.rows]
-    with pytest.raises(PromotionError, match=r"predictions\.parquet of \w+ is damaged"):
-        store.promote(log(store, dataclasses.replace(made, rows=rows)))
+def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore) -> None:
+    for before, match in ((0.6, "within noise"), (0.3, None)):
+        first = log(store, report(before, 0.6, 0.6))
+        if match:
+            with pytest.raises(PromotionError, match=match):
+                promote(store, first)
+        else:
+            promote(store, first)
+    bad = with_rows(report(0.3, 0.9, 0.9), lambda row: {"after_score": float("nan")})
+    for rival, match in (
+        (log(store, report(0.3, 0.6, 0.9)), "within noise"),
+        (log(store, bad), rf"{ROWS_FILE} of \w+ is damaged"),
+        ("0" * 32, "no compile of that id"),
+        (first, "champion already"),
+    ):
+        with pytest.raises(PromotionError, match=match):
+            promote(store, rival)
+    assert [entry.run_id for entry in store.experiments() if entry.champion] == [first]
+    _, gains = promote(store, log(store, report(0.3, 0.9, 0.4)))
+    assert gains["test"].value == pytest.approx(-0.2), "test rows decide nothing"
+
+
+def test_the_best_of_many_candidates_must_gain_more(store: CompileStore) -> None:
+    def of(tried: int) -> str:
+        made = report(0.3, 0.5, 0.5)
+        rows = with_rows(made, lambda row: {"after_score": 0.1 if int(row["id"][-1]) % 5 == 0 else 0.6})
+        return log(store, replace(rows, figures={"tried": tried}))
+
+    with pytest.raises(PromotionError, match="best of 40 candidates"):
+        promote(store, of(40))
+    promote(store, of(1))
 
 
 def test_a_damaged_state_is_not_promoted(store: CompileStore) -> None:
     made = report(0.3, 0.9, 0.9)
     odd = made.state.model_copy(update={"predictor": {**made.state.predictor, "demos": [7]}})
     with pytest.raises(StateError, match=r"state\.json of \w+ in .*predictor\.demos\.0"):
-        store.promote(log(store, dataclasses.replace(made, state=odd)))
+        promote(store, log(store, replace(made, state=odd)))
     with pytest.raises(InputError, match="no champion"):
         load_compiled("champion", Users("lm", None, "qwen/tiny:1b", None), store.uri)
-
-
-def test_test_rows_are_told_and_decide_nothing(store: CompileStore) -> None:
-    store.promote(log(store, report(0.3, 0.6, 0.6)))
-    _, gains = store.promote(log(store, report(0.3, 0.9, 0.4)))
-    assert gains["test"].value == pytest.approx(-0.2)
-
-
-def test_rows_of_one_document_count_as_one(store: CompileStore) -> None:
-    store.promote(log(store, report(0.3, 0.5, 0.5)))
-    rival = report(0.3, 0.5, 0.5)
-    rows = [{**row, "document": f"d{int(row['id'][-1]) % 6}"} for row in rival.rows]
-    rows = [{**row, "after_score": 0.6 if row["document"] in ("d1", "d3", "d5") else 0.45} for row in rows]
-    with pytest.raises(PromotionError, match="within noise"):
-        store.promote(log(store, dataclasses.replace(rival, rows=rows)))
-
-
-def test_a_few_documents_decide_nothing(store: CompileStore) -> None:
-    made = report(0.3, 0.6, 0.6)
-    few = dataclasses.replace(made, rows=[{**row, "document": f"d{int(row['id'][-1]) % 4}"} for row in made.rows])
-    with pytest.raises(PromotionError, match=r"dev rows to compare it on, 12, are of too few documents \(4 of 5\);"):
-        store.promote(log(store, few))
-    assert store.experiments()[0].champion is False
 
 
 def test_a_champion_gives_way_to_none_for_other_weights(store: CompileStore) -> None:
     def made_for(weights: str, dev: float) -> str:
         made = report(0.3, dev, dev)
-        return log(store, dataclasses.replace(made, parameters={**made.parameters, "model_sha256": weights}))
+        return log(store, replace(made, parameters={**made.parameters, "model_sha256": weights}))
 
     champion = made_for("a" * 64, 0.6)
-    store.promote(champion)
+    promote(store, champion)
     with pytest.raises(PromotionError, match=f"compiled for other weights than the champion {champion}"):
-        store.promote(made_for("b" * 64, 0.9))
-    store.promote(made_for("a" * 64, 0.9))
+        promote(store, made_for("b" * 64, 0.9))
+    promote(store, made_for("a" * 64, 0.9))
 
 
-def test_likelihoods_are_not_ranked_among_metrics(store: CompileStore) -> None:
+def test_the_best_of_each_step_are_kept_likelihoods_apart_and_champions_always(store: CompileStore) -> None:
+    runs = [log(store, report(0.1, dev, dev)) for dev in (0.5, 0.7, 0.9)]
+    promote(store, runs[0])
+    made = report(0.3, 0.95, 0.95)
+    taught = log(store, replace(made, state=made.state.model_copy(update={"optimizer": "finetune"})))
     log(store, report(0.7, 0.8, 0.8))
-    most = log(store, report(0.1, 0.5, 0.5))
-    made = report(0.3, 0.9, 0.9)
-    taught = log(store, dataclasses.replace(made, state=made.state.model_copy(update={"optimizer": "finetune"})))
-    assert {each.run_id for each in best_of(store.experiments(), 1)} == {most, taught}
-
-
-def test_the_best_of_many_candidates_must_gain_more(store: CompileStore) -> None:
-    made = report(0.3, 0.5, 0.5)
-    rows = [{**row, "after_score": 0.1 if int(row["id"][-1]) % 5 == 0 else 0.6} for row in made.rows]
-    many = dataclasses.replace(made, rows=rows, figures={**made.figures, "tried": 40})
-    with pytest.raises(PromotionError, match="the best of 40 candidates on them, is within noise"):
-        store.promote(log(store, many))
-    store.promote(log(store, dataclasses.replace(many, figures={**made.figures, "tried": 1})))
+    assert {entry.run_id for entry in best_of(store.experiments(), 1)} == {runs[2], runs[0], taught}
 
 
 def test_what_was_measured_otherwise_is_not_compared(store: CompileStore) -> None:
     champion = log(store, report(0.3, 0.6, 0.6))
-    store.promote(champion)
+    promote(store, champion)
     made = report(0.3, 0.8, 0.8)
-    taught = made.state.model_copy(update={"optimizer": "finetune"})
-    rows = [{**row, "id": f"{row['id']}/gold"} for row in made.rows]
-    rival = log(store, dataclasses.replace(made, state=taught, rows=rows))
+    taught = replace(made, state=made.state.model_copy(update={"optimizer": "finetune"}))
+    rival = log(store, with_rows(taught, lambda row: {"id": f"{row['id']}/gold"}))
     with pytest.raises(PromotionError, match=f"{rival} by finetune, the champion {champion} by labeled: .*alias"):
-        store.promote(rival)
+        promote(store, rival)
 
 
 def test_all_compiles_are_found_whatever_their_number(store: CompileStore, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = {log(store, report(0.3, 0.6, 0.6)) for _ in range(3)}
-    search = store._client.search_runs
-    monkeypatch.setattr(store._client, "search_runs", lambda *told, **more: search(*told, **more, max_results=2))
+    search = store.client.search_runs
+    monkeypatch.setattr(store.client, "search_runs", lambda *told, **more: search(*told, **more, max_results=2))
     assert {each.run_id for each in store.experiments()} == runs
 
 
-def test_the_first_champion_must_beat_the_step_as_it_was(store: CompileStore) -> None:
-    with pytest.raises(PromotionError, match="within noise"):
-        store.promote(log(store, report(0.6, 0.6, 0.6)))
-    with pytest.raises(PromotionError, match="no compile of that id"):
-        store.promote("0" * 32)
-    run = log(store, report(0.3, 0.6, 0.6))
-    store.promote(run)
-    with pytest.raises(PromotionError, match="champion already"):
-        store.promote(run)
-
-
-def test_a_generated_dataset_is_logged_once(store: CompileStore, tmp_path: Path) -> None:
+def test_a_generated_dataset_is_logged_once_and_is_no_compile(store: CompileStore, tmp_path: Path) -> None:
     samples = tmp_path / "samples.jsonl"
-    row = {"id": "a", "question": "Who?", "answer": "I", "evolution": "simple", "language": "en", "probability": 0.5}
-    samples.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    first = store.log_run("run", "key", {"size": 1}, {"accepted": 1.0}, samples)
-    assert store.log_run("run", "key", {"size": 1}, {"accepted": 1.0}, samples) == first
-    run = mlflow.MlflowClient(store.uri).get_run(first)
+    samples.write_text(json.dumps(SAMPLE) + "\n", encoding="utf-8")
+    run_id = store.log_run("demo", "key", {"size": 1}, {"accepted": 1.0}, samples)
+    assert store.log_run("demo", "key", {"size": 1}, {"accepted": 1.0}, samples) == run_id
+    run = mlflow.MlflowClient(store.uri).get_run(run_id)
     assert run.data.metrics == {"accepted": 1.0}
-    assert run.inputs.dataset_inputs[0].dataset.name == "run"
+    assert run.inputs.dataset_inputs[0].dataset.name == "demo"
     assert store.experiments() == []
-
-
-def test_a_run_of_generate_is_no_compile_and_the_newest_compiles_are_named(store: CompileStore, tmp_path: Path) -> None:
-    samples = tmp_path / "samples.jsonl"
-    samples.write_text("")
-    run_id = store.log_run("demo", "key", {}, {"accepted": 0.0}, samples)
-    said = f"^{run_id} is a run of groundset generate, and only a compile can be promoted: "
-    with pytest.raises(PromotionError, match=f"{said}there is no compile.$"):
-        store.promote(run_id)
+    refused = f"^{run_id} is a run of groundset generate"
+    with pytest.raises(PromotionError, match=f"{refused}.* no compile.$"):
+        promote(store, run_id)
     compiles = []
     for _ in range(4):
         compiles.append(log(store, report(0.3, 0.6, 0.6)))
         time.sleep(0.002)
     newest = ", ".join(rf"answer for qwen/tiny:1b \({each}\)" for each in reversed(compiles[1:]))
-    with pytest.raises(PromotionError, match=f"{said}the newest compiles are {newest}; groundset experiments lists"):
-        store.promote(run_id)
+    with pytest.raises(PromotionError, match=f"{refused}.*{newest}"):
+        promote(store, run_id)
 
 
 def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
@@ -439,9 +437,86 @@ def test_a_store_that_cannot_be_reached_is_named_without_its_password() -> None:
     assert "secret" not in str(raised.value)
 
 
-def test_the_best_of_each_step_are_kept_and_champions_always(store: CompileStore) -> None:
-    runs = [log(store, report(0.1, dev, dev)) for dev in (0.5, 0.7, 0.9)]
-    store.promote(runs[0])
-    kept = best_of(store.experiments(), 1)
-    assert [each.run_id for each in kept] == [runs[2], runs[0]]
-    assert pd.DataFrame(kept)["step"].unique().tolist() == ["answer"]
+def test_a_run_stands_in_the_store_while_its_step_is_compiled(store: CompileStore) -> None:
+    client = mlflow.MlflowClient(store.uri)
+    with CompileRuns(lambda: store, pytest.fail) as runs:
+        runs.start(*STARTED)
+        [entry] = store.experiments()
+        run = client.get_run(entry.run_id)
+        assert (entry.status, entry.step, entry.model, entry.optimizer) == ("RUNNING", *STARTED[:3])
+        assert run.data.params == {"seed": "0"}
+        assert run.data.tags["mlflow.source.type"] == "LOCAL", "MLflow's own tags are there too"
+        with pytest.raises(PromotionError, match=f"{entry.run_id} did not finish \\(running\\)"):
+            promote(store, entry.run_id)
+        assert runs.finish(report(0.3, 0.6, 0.6)) == f"{entry.run_id} in {shown(store.uri)}"
+    [entry] = store.experiments()
+    assert entry.finished
+    run = client.get_run(entry.run_id)
+    assert run.info.end_time >= run.info.start_time
+    assert run.data.params == {"seed": "0", "labels.x": "ab"}
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (RuntimeError("no memory\nat http://me:secret@host/x"), "FAILED", "RuntimeError: no memory at http://host/x"),
+        (KeyboardInterrupt(), "KILLED", ""),
+    ],
+)
+def test_runs_without_a_report_are_marked(store: CompileStore, error: BaseException, status: str, reason: str) -> None:
+    with suppress(type(error)), CompileRuns(lambda: store, pytest.fail) as runs:
+        for step in ("answer", "question"):
+            runs.start(step, *STARTED[1:])
+        assert runs.finish(report(0.3, 0.6, 0.6)) is not None
+        raise error
+    finished, ended = sorted(store.experiments(), key=lambda entry: entry.step)
+    assert (finished.step, finished.finished) == ("answer", True)
+    assert (ended.step, ended.status, ended.error) == ("question", status, reason)
+    assert best_of(store.experiments(), 3) == [finished]
+    with pytest.raises(PromotionError, match=f"did not finish \\({status.lower()}.*{reason}"):
+        promote(store, ended.run_id)
+
+
+@pytest.mark.parametrize("critic", [False, True])  # one that was interrupted has no test rows to draw
+def test_the_best_so_far_of_an_interrupted_compile_is_kept_and_not_promoted(store: CompileStore, critic: bool) -> None:
+    made = report(0.3, 0.6, 0.6, critic=critic)
+    dev = [row for row in made.rows if row["split"] == "dev"]
+    run_id = log(store, replace(made, rows=dev, ending="interrupted"))
+    [entry] = store.experiments()
+    assert (entry.status, entry.error, entry.after["dev"]) == ("KILLED", "", pytest.approx(0.6))
+    assert "state.json" in {file.path for file in mlflow.MlflowClient(store.uri).list_artifacts(run_id)}
+    with pytest.raises(PromotionError, match=r"did not finish \(killed\)"):
+        promote(store, run_id)
+
+
+def test_a_file_of_labels_may_have_any_name(store: CompileStore) -> None:
+    made = report(0.3, 0.6, 0.6)
+    state = made.state.model_copy(update={"record": {"labels": [{"file": "labels (1)+a.jsonl", "sha256": "ab"}]}})
+    run_id = log(store, replace(made, state=state, parameters=environment(state)))
+    assert store.client.get_run(run_id).data.params["labels.labels _1__a.jsonl"] == "ab"
+
+
+def test_a_report_that_cannot_be_logged_fails_its_run(store: CompileStore, tmp_path: Path) -> None:
+    warnings: list[str] = []
+    with CompileRuns(lambda: store, lambda error: warnings.append(str(error))) as runs:
+        runs.start(*STARTED)
+        assert runs.finish(replace(report(0.3, 0.6, 0.6), files=[tmp_path / "gone.gguf"])) is None
+    [entry] = store.experiments()
+    assert entry.status == "FAILED"
+    assert warnings == [entry.error]
+    assert "gone.gguf" in entry.error
+
+
+@pytest.mark.parametrize("raised", [None, InputError("no folder"), TrackingError("no store")])
+def test_a_store_that_does_not_open_is_reported_once(raised: Exception | None) -> None:
+    warnings: list[Exception] = []
+
+    def no_store() -> CompileStore:
+        assert raised is not None
+        raise raised
+
+    with CompileRuns(no_store if raised else None, warnings.append) as runs:
+        runs.start(*STARTED)
+        runs.start("question", *STARTED[1:])
+        assert runs.finish(report(0.3, 0.6, 0.6)) is None
+    assert warnings == [raised] * bool(raised)

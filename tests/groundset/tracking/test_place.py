@@ -6,7 +6,7 @@ import platformdirs
 import pytest
 
 from groundset.privacy import without_secrets
-from groundset.tracking.place import Place, told, tracking_place
+from groundset.tracking.place import Place, shown, tracking_place
 from programs.errors import InputError
 
 
@@ -69,7 +69,7 @@ def test_a_folder_that_cannot_be_made_is_named(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("uri", "shown"),
+    ("uri", "expected"),
     [
         ("sqlite:////a/mlruns/mlflow.db", "/a/mlruns"),
         ("sqlite:////a/own.db", "sqlite:////a/own.db"),
@@ -84,8 +84,8 @@ def test_a_folder_that_cannot_be_made_is_named(here: Path) -> None:
         ("mssql+pyodbc:///?odbc_connect=PWD%3Dhunter2", "mssql+pyodbc:///"),
     ],
 )
-def test_a_store_is_told_without_secrets(uri: str, shown: str) -> None:
-    assert told(uri) == shown
+def test_a_store_is_shown_without_secrets(uri: str, expected: str) -> None:
+    assert shown(uri) == expected
 
 
 def test_a_text_keeps_what_is_no_secret_of_its_addresses() -> None:

@@ -7,7 +7,7 @@ import dspy
 import pytest
 
 from groundset.runtime.adapter import PlainTextAdapter
-from optimizers.finetuning.turns import turns_of
+from optimizers.finetuning.base import turns_of
 from optimizers.gold_rows import AnswerGold, CompressGold, GoldRow, KeyphrasesGold, QuestionGold, RewriteGold
 from optimizers.labels import Label, QuestionLabel
 from optimizers.steps import COMPILABLE
@@ -21,63 +21,47 @@ PLACE: dict[str, Any] = {
     "document": "tide-mill", "chunk": "tide-mill-01", "language": "en", "split": "train",
     "topic": "Orsle > Orsle > Mills",
 }  # fmt: skip
-GOOD = QuestionGold(
-    **PLACE,
-    step="question",
-    id="tide-mill-question-1",
+
+
+def gold(row: Any, step: str, **fields: Any) -> Any:
+    place = {name: value for name, value in PLACE.items() if name in row.model_fields}
+    return row(**place, step=step, id=f"tide-mill-{step}-1", **fields)
+
+
+ANSWER, QUESTION, VAGUE = (
+    "the sluice had rotted",
+    "Why did the tide mill of Orsle stand still in 1712?",
+    "Why did it stop?",
+)
+GOOD = gold(
+    QuestionGold,
+    "question",
     before="The mill was built in 1631. It ground barley.",
     fact=FACT,
-    answer="the sluice had rotted",
-    question="Why did the tide mill of Orsle stand still in 1712?",
+    answer=ANSWER,
+    question=QUESTION,
     kind="why",
 )
 FAR = GOOD.model_copy(update={"id": "far", "question": "Which calamity befell Zeeland's grain industry?"})
 YES_NO = GOOD.model_copy(update={"id": "yes-no", "kind": "yes_no", "reply": "Yes."})
 TWIN = QuestionLabel(
-    **PLACE,
-    id="tide-mill-question-1-twin",
-    passage=FACT,
-    question="Why did it stand still in 1712?",
-    label="bad",
-    reason="vague",
-    explanation="It names no mill.",
+    **PLACE, id=f"{GOOD.id}-twin", passage=FACT, question=VAGUE, label="bad", reason="vague", explanation="No mill."
 )
-ANSWER = AnswerGold(
-    **PLACE,
-    step="answer",
-    id="tide-mill-answer-1",
-    passage=FACT,
-    question=GOOD.question,
-    answer=GOOD.answer,
-    kind="words",
-)
-
-MENDED = RewriteGold(
-    **PLACE,
-    step="rewrite",
-    id="tide-mill-rewrite-1",
+ANSWERED = gold(AnswerGold, "answer", passage=FACT, question=QUESTION, answer=ANSWER, kind="words")
+MENDED = gold(
+    RewriteGold,
+    "rewrite",
     before="",
     fact=FACT,
-    answer=GOOD.answer,
-    question=TWIN.question,
+    answer=ANSWER,
+    question=VAGUE,
     feedback="Name the mill.",
-    better_question=GOOD.question,
+    better_question=QUESTION,
     kind="vague",
 )
-SHORTENED = CompressGold(
-    **{name: value for name, value in PLACE.items() if name != "topic"},
-    step="compress",
-    id="tide-mill-compress-1",
-    question="What was the reason for which the tide mill of Orsle stood still in the year 1712?",
-    short_question=GOOD.question,
-)
-PHRASES = KeyphrasesGold(
-    **PLACE,
-    step="keyphrases",
-    id="tide-mill-keyphrases-1",
-    passage=FACT,
-    keyphrases=("the sluice had rotted", "the tide mill of Orsle", "1712"),
-)
+LONG = "What was the reason for which the tide mill of Orsle stood still in the year 1712?"
+SHORTENED = gold(CompressGold, "compress", question=LONG, short_question=QUESTION)
+PHRASES = gold(KeyphrasesGold, "keyphrases", passage=FACT, keyphrases=(ANSWER, "the tide mill of Orsle", "1712"))
 
 
 @pytest.fixture
@@ -92,7 +76,7 @@ def taught(step: str, *rows: Label | GoldRow, languages: Languages, seed: int = 
 
 
 def test_a_pair_is_shown_what_is_said_before_and_writes_answer_and_question(languages: Languages) -> None:
-    [turn] = taught("pair", GOOD, FAR, YES_NO, ANSWER, TWIN, languages=languages)
+    [turn] = taught("pair", GOOD, FAR, YES_NO, ANSWERED, TWIN, languages=languages)
     asked = turn.messages[-1]["content"].split("\n")
     assert asked[:3] == ["Topic: Orsle > Mills", f"Before: {GOOD.before}", f"Fact: {FACT}"]
     assert turn.completion == f"Answer: {GOOD.answer}\nQuestion: {GOOD.question}"
@@ -109,7 +93,7 @@ def test_half_of_the_pairs_name_their_kind_and_the_seed_says_which(languages: La
 
 
 def test_an_answer_is_read_from_its_passage(languages: Languages) -> None:
-    [turn] = taught("answer", ANSWER, GOOD, languages=languages)
+    [turn] = taught("answer", ANSWERED, GOOD, languages=languages)
     assert turn.messages[-1]["content"] == f"Topic: Orsle > Mills\nPassage: {FACT}\nQuestion: {GOOD.question}"
     assert turn.completion == GOOD.answer
 
@@ -125,7 +109,7 @@ def test_an_answer_is_read_from_its_passage(languages: Languages) -> None:
 def test_other_steps_learn_what_their_gold_rows_write(
     row: GoldRow, shown: tuple[str, ...], written: str, languages: Languages
 ) -> None:
-    [turn] = taught(row.step, GOOD, ANSWER, TWIN, row, languages=languages)
+    [turn] = taught(row.step, GOOD, ANSWERED, TWIN, row, languages=languages)
     asked = turn.messages[-1]["content"]
     assert all(text in asked for text in shown)
     assert written not in asked

@@ -9,7 +9,7 @@ import dspy
 import pytest
 
 from optimizers.fit_critic import thresholds_of
-from optimizers.states import state_text
+from optimizers.report import state_text
 from programs.critics.heads import CriticHeads
 from programs.critics.linear import LinearHead
 from programs.critics.states import CompiledState, dspy_version, read_state, read_states, signature_hash

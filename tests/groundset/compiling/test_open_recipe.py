@@ -19,7 +19,7 @@ from optimizers.attempts import attempt_worth
 from programs.errors import InputError
 from programs.steps import STEPS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 SNIPPET = re.compile(r"^## Compiling a whole recipe$.*?^```python$\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 EACH = 32  # labelled chunks of a split

@@ -35,7 +35,7 @@ def asked(monkeypatch):
 
 
 def test_the_mode_that_gives_most_good_samples_is_written_and_taken(asked, tmp_path):
-    report = modes.compile_mode(LM, JUDGE, passages=10, out=tmp_path)
+    report, file = modes.measure_modes(LM, JUDGE, passages=10, out=tmp_path)
     assert [(each.mode, each.passages, each.made, each.good) for each in report.measures] == [
         ("free", 10, 4, 4),
         ("guided", 10, 6, 0),
@@ -43,7 +43,7 @@ def test_the_mode_that_gives_most_good_samples_is_written_and_taken(asked, tmp_p
     ]
     assert {options["mode"] for options in asked} == set(MODES)
     assert {options["compiled"] for options in asked} == {None}
-    written = json.loads(report.file.read_text(encoding="utf-8"))
+    written = json.loads(file.read_text(encoding="utf-8"))
     assert (written["mode"], written["critic"]) == ("free", "verdict")
     assert "free 0.40 (0.17-0.69) (4 good of 4 made on 10 passages)" in written["measured"]
     chosen = choose_mode(RunConfig(documents=("docs",), lm=LM, compiled=str(tmp_path)))
@@ -52,12 +52,12 @@ def test_the_mode_that_gives_most_good_samples_is_written_and_taken(asked, tmp_p
 
 
 def test_passages_are_good_ones_of_dev_and_come_from_every_document(asked, tmp_path):
-    modes.compile_mode(LM, JUDGE, passages=16, out=tmp_path)
+    modes.measure_modes(LM, JUDGE, passages=16, out=tmp_path)
     rows = [json.loads(line) for line in asked[0]["chunks"].read_text(encoding="utf-8").splitlines()]
     assert len(rows) == len({row["doc_id"] for row in rows}) == 16
     assert all(row["title"] and row["text"] for row in rows)
-    again = modes.compile_mode(LM, JUDGE, passages=16, seed=1, out=tmp_path / "other")
-    other = [json.loads(line) for line in (again.file.parent / "modes/passages.jsonl").read_text("utf-8").splitlines()]
+    _, again = modes.measure_modes(LM, JUDGE, passages=16, seed=1, out=tmp_path / "other")
+    other = [json.loads(line) for line in (again.parent / "modes/passages.jsonl").read_text("utf-8").splitlines()]
     assert [row["chunk_id"] for row in other] != [row["chunk_id"] for row in rows]
 
 
@@ -65,5 +65,5 @@ def test_states_that_were_compiled_before_are_used(asked, tmp_path):
     state = tmp_path / folder_of(parse_spec(LM).name) / "ask.json"
     state.parent.mkdir()
     state.write_text("{}", encoding="utf-8")
-    modes.compile_mode(LM, JUDGE, passages=12, out=tmp_path)
+    modes.measure_modes(LM, JUDGE, passages=12, out=tmp_path)
     assert {options["compiled"] for options in asked} == {str(tmp_path)}

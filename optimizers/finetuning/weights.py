@@ -1,16 +1,21 @@
-"""The file of an adapter, as llama.cpp loads it beside its base model (GGUF of type ``adapter``).
+"""Weights as files: those of a GGUF file loaded into torch with an adapter beside them, and the adapter's own file.
 
-The format is that of llama.cpp's own conversion of ``peft`` adapters: for each weight ``W`` of the base model two
-tensors, ``W.lora_a`` of shape (rank, in) and ``W.lora_b`` of shape (out, rank), and ``adapter.lora.alpha``.
+llama.cpp loads that beside the base model (GGUF of type ``adapter``). The format is that of its own conversion of
+``peft`` adapters: for each weight ``W`` of the base model two tensors, ``W.lora_a`` of shape (rank, in) and
+``W.lora_b`` of shape (out, rank), and ``adapter.lora.alpha``.
 """
 
+import io
 import re
+import warnings
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from optimizers.finetuning.base import TrainingOptions
 from programs.errors import InputError
 
 _NAMES = {
@@ -29,14 +34,37 @@ _INTERLEAVED = {"llama": ("attn_q", "attn_k")}
 Matrix = npt.NDArray[np.float32]
 
 
-def write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:
-    """Write the adapter of a ``peft`` model in half precision.
+def load_trainable(weights: Path, options: TrainingOptions) -> tuple[Any, Any]:
+    """Return the tokenizer of a GGUF file, and its model in bfloat16 with an untrained adapter beside the upper layers.
 
-    Args:
-        model: the ``peft`` model.
-        architecture: ``general.architecture`` of the base model's file.
-        path: where to.
-        name: what the adapter is called in the file.
+    The bars and warnings of the libraries are kept to themselves.
+    """
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        tokenizer = AutoTokenizer.from_pretrained(weights.parent, gguf_file=weights.name)
+        base = AutoModelForCausalLM.from_pretrained(
+            weights.parent,
+            gguf_file=weights.name,
+            dtype=torch.bfloat16,
+            quantization_config=GgufConfig(dequantize=True),
+        )
+        layers = base.config.num_hidden_layers
+        config = LoraConfig(
+            r=options.rank,
+            lora_alpha=options.alpha,
+            target_modules=[name.partition(".")[2] for name in _NAMES],
+            layers_to_transform=list(range(layers - round(layers * options.layers), layers)),
+            task_type="CAUSAL_LM",
+        )
+        return tokenizer, get_peft_model(base, config)
+
+
+def write_adapter(model: Any, architecture: str, path: Path, name: str) -> None:
+    """Write the adapter of a ``peft`` model in half precision, for a base model of an architecture.
 
     Raises:
         InputError: a layer of the adapter has no name in GGUF.

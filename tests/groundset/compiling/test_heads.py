@@ -1,6 +1,5 @@
 """From labels to a folder of states, and from the folder to a critic that uses them."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundset import compiling
+from groundset.compiling import labels, resources
 from groundset.data_files import data_path
 from groundset.engine.states import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
@@ -27,7 +26,13 @@ SHA = "c" * 64
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callable[[str], Any]) -> Path:
+def folder(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    word_encoder: Callable[[str], Any],
+    compiled: Callable[..., Any],
+    ear: Any,
+) -> Path:
     """A folder with a head for chunks, compiled from rows of this test."""
     rows = []
     for n in range(120):
@@ -38,58 +43,47 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callab
             else f"{n}. Kolb, M. (19{n % 90 + 10}). Retrieved from https://example.org/{n} doi:10.1/x"
         )
         split = ("train", "train", "dev", "test")[n // 2 % 4]
-        reason = "ok" if good else "citation"
-        rows.append(
-            {"id": f"c{n}", "document": f"{split}{n // 8}", "text": text, "label": "good" if good else "bad",
-             "reason": reason, "split": split}
-        )  # fmt: skip
+        verdict = {"label": "good", "reason": "ok"} if good else {"label": "bad", "reason": "citation"}
+        rows.append({"id": f"c{n}", "document": f"{split}{n // 8}", "text": text, "split": split, **verdict})
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / "chunks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    monkeypatch.setattr(compiling.labels, "data_path", lambda *parts: tmp_path.joinpath(*parts))
-    monkeypatch.setattr(compiling.heads, "load_embedder", lambda name: word_encoder(SHA))
-    out = tmp_path / "compiled"
-    said: list[str] = []
-    [(report, file)] = compiling.compile_heads(
-        ["chunk"], [], embedder="words", target_precision=0.8, seed=0, out=out, on_progress=said.append
-    )
-    assert file == out / "head" / "chunk.json"
+    monkeypatch.setattr(labels, "data_path", lambda *parts: tmp_path.joinpath(*parts))
+    monkeypatch.setattr(resources, "load_embedder", lambda name: word_encoder(SHA))
+    [(report, file)] = compiled("chunk", target_precision=0.8)
+    assert file == tmp_path / "out" / "head" / "chunk.json"
     assert report.measures["after"]["test_auc"].value > 0.9
     assert {row["split"] for row in report.rows} == {"train", "dev", "test"}
-    assert "Fitting fit" in said
-    return out
+    assert "Fitting fit" in ear.messages
+    return tmp_path / "out"
 
 
 def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any]) -> None:
     compiled = load_compiled(str(folder), Users("head", SHA))
-    critic = open_critics("head", languages=Languages(LANGUAGES), embedder=word_encoder(SHA), heads=compiled.heads)[
-        "chunk"
-    ]
+    critics = open_critics("head", languages=Languages(LANGUAGES), embedder=word_encoder(SHA), heads=compiled.heads)
     assert compiled.fitted == "chunk"
     good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
     bad = "14. Reuss, J. (1988). Retrieved from https://example.org/14 doi:10.1/x"
-    high, low = judge_chunks([good, bad], critic, compiled.predictors["chunk"])
+    high, low = judge_chunks([good, bad], critics["chunk"], compiled.predictors["chunk"])
     assert high.probability > 0.8 > 0.2 > low.probability
     assert (high.good, low.good) == (True, False)
     assert compiled.record()["chunk"]["expected_good"] >= 0.8
     assert compiled.record()["chunk"]["measured_on"] > 10, "labelled rows"
 
 
-def test_the_same_labels_give_the_same_states(folder: Path, tmp_path: Path) -> None:
-    again = tmp_path / "again"
-    compiling.compile_heads(
-        ["chunk"], [], embedder="words", target_precision=0.8, seed=0, out=again, on_progress=lambda said: None
-    )
-    assert (again / "head" / "chunk.json").read_bytes() == (folder / "head" / "chunk.json").read_bytes()
+def test_the_same_labels_give_the_same_states(folder: Path, tmp_path: Path, compiled: Callable[..., Any]) -> None:
+    [(_, again)] = compiled("chunk", target_precision=0.8, out=tmp_path / "again")
+    assert again.read_bytes() == (folder / "head" / "chunk.json").read_bytes()
 
 
 def test_states_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="another --embedder"):
-        load_compiled(str(folder), Users("head", "d" * 64))
-    with pytest.raises(InputError, match="no such folder"):
-        load_compiled(str(tmp_path / "nowhere"), Users("head", SHA))
-    with pytest.raises(InputError, match="no compiled states"):
-        load_compiled(str(tmp_path / "labels"), Users("head", SHA))
     file = folder / "head" / "chunk.json"
+    for place, sha256, reason in (
+        (folder, "d" * 64, "another --embedder"),
+        (tmp_path / "nowhere", SHA, "no such folder"),
+        (tmp_path / "labels", SHA, "no compiled states"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            load_compiled(str(place), Users("head", sha256))
     file.write_text(file.read_text(encoding="utf-8").replace('"dspy": "', '"dspy": "0'), encoding="utf-8")
     with pytest.raises(StateError, match="version of DSPy"):
         load_compiled(str(folder), Users("head", SHA))
@@ -111,10 +105,11 @@ def test_heads_for_vectors_of_another_length_are_refused_by_their_file(tmp_path:
         load_compiled(str(tmp_path), users)
 
 
-def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand() -> None:
-    assert not load_compiled("none", Users("head", SHA)).states
-    assert not load_compiled("shipped", Users("head", SHA)).states
-    assert not load_compiled("shipped", Users("lm", None)).states
+@pytest.mark.parametrize(
+    ("choice", "users"), [("none", Users("head", SHA)), ("shipped", Users("head", SHA)), ("shipped", Users("lm"))]
+)
+def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand(choice: str, users: Users) -> None:
+    assert not load_compiled(choice, users).states
 
 
 def test_what_a_folder_lacks_is_taken_from_what_ships(tmp_path: Path) -> None:
@@ -133,7 +128,7 @@ def test_what_a_folder_lacks_is_taken_from_what_ships(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "labels"),
+    ("step", "files"),
     [
         ("chunk", ["labels/chunks.jsonl"]),
         ("judge", ["labels/questions.jsonl"]),
@@ -141,11 +136,10 @@ def test_what_a_folder_lacks_is_taken_from_what_ships(tmp_path: Path) -> None:
         ("same", ["gold/same.jsonl"]),
     ],
 )
-def test_shipped_states_were_made_from_the_shipped_labels(step: str, labels: list[str]) -> None:
+def test_shipped_states_were_made_from_the_shipped_labels(step: str, files: list[str]) -> None:
     record = json.loads(data_path("compiled", "head", f"{step}.json").read_text(encoding="utf-8"))["record"]
-    files = [data_path(*name.split("/")) for name in labels]
-    told = [{"file": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()} for file in files]
-    assert record["labels"] == told, "make compile renews data/compiled"
+    hashes = hashes_of([data_path(*name.split("/")) for name in files])
+    assert record["labels"] == hashes, "make compile renews data/compiled"
 
 
 @pytest.mark.parametrize(("model", "step"), [("qwen2.5-coder-0.5b", "sound"), ("qwen2.5-coder-1.5b", "pair")])

@@ -1,7 +1,7 @@
 """How a head and a language model decide together."""
 
-from optimizers.ensemble import ASKED, demos_of, fit_blend, held_out
 from optimizers.labels import LabelledAnswer, QuestionLabel
+from optimizers.strategies.fit_ensemble import ASKED, demos_of, fit_blend, held_out
 
 
 def label(number: int, reason: str, passage: str = "The mill burned in 1893.") -> QuestionLabel:
@@ -25,7 +25,7 @@ def label(number: int, reason: str, passage: str = "The mill burned in 1893.") -
 
 def test_the_side_that_knows_gets_the_weight() -> None:
     good = [True, False] * 20
-    fitted = fit_blend([0.5] * 40, [0.9 if each else 0.1 for each in good], good)
+    fitted = fit_blend([(0.5, 0.9 if each else 0.1) for each in good], good)
     assert abs(fitted.head) < 1e-6
     assert fitted.model > 0.5
 
@@ -36,7 +36,7 @@ def test_a_row_is_never_judged_by_a_blend_that_saw_its_document() -> None:
     groups = [f"d{place // 4}" for place in range(20)]
     odd = [0.9 if each else 0.1 for each in good]
     odd[:4] = [0.1, 0.9, 0.1, 0.9]
-    found = held_out([0.5] * 20, odd, good, groups)
+    found = held_out([(0.5, model) for model in odd], good, groups)
     assert found[0] < 0.5 < found[1]
     assert found[4] > 0.5 > found[5]
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from read_run import SAMPLES, TEXTS, make_run, sample, say
 
-from groundset.compiling import own_labels
-from groundset.compiling.own_labels import labels_from
+from groundset.compiling import labels as compile_labels
+from groundset.compiling.labels import labels_from
 from groundset.corpus.documents import document_id
-from optimizers.labels import ChunkLabel, Label, QuestionLabel, split_of
+from optimizers.labels import ChunkLabel, QuestionLabel, split_of
 from programs.errors import InputError
 
 FERRY, MILL = "The ferry leaves Tollvik at nine and comes back at noon.", TEXTS["mill"]
@@ -25,7 +25,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     ship({"id": "c", "document": "d", "split": "dev", "text": "Another text.", "label": "good", "reason": "ok"})
-    monkeypatch.setattr(own_labels, "label_files", lambda own: [file, *own])
+    monkeypatch.setattr(compile_labels, "label_files", lambda own: [file, *own])
     return ship
 
 
@@ -34,42 +34,43 @@ def folder(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run")
 
 
-def told(labels: list[Label]) -> list[tuple[str, str]]:
-    return [(getattr(label, "question", ""), label.reason) for label in labels]
+def found_in(*runs: Path) -> list[tuple[str, str]]:
+    return [(getattr(label, "question", ""), label.reason) for label in labels_from(runs).labels]
+
+
+def question_in(folder: Path) -> Any:
+    """The one label of a run, which is one of a question."""
+    [label], left_out = labels_from([folder])
+    assert isinstance(label, QuestionLabel)
+    assert not left_out
+    return label
 
 
 def test_a_signed_sample_is_a_good_label_with_its_answer(folder: Path) -> None:
     say(folder, "q-ferry", "good")
-    [label], left_out = labels_from([folder])
-    assert isinstance(label, QuestionLabel)
+    label = question_in(folder)
     assert (label.question, label.passage, label.good) == (SAMPLES[0].question, FERRY, True), "without markup"
-    assert label.answer is not None
     assert (label.answer.text, label.answer.label) == ("at nine", "correct")
     assert (label.document, label.topic, label.origin, label.language) == ("ferry", "Ferry", "smollm2-135m", "en")
     assert label.split == split_of("ferry")
     assert label.explanation == "Sample q-ferry of the run run."
-    assert label.kind is None, "what a head let pass cannot say what it promises"
-    assert not left_out
+    assert label.kind is None, "no threshold is measured on what a head let pass"
 
 
 def test_a_mended_question_is_good_and_its_old_wording_bad_only_for_a_reason(folder: Path) -> None:
-    mended = "At what hour does the ferry leave Tollvik?"
+    mended, old = "At what hour does the ferry leave Tollvik?", SAMPLES[0].question
     say(folder, "q-ferry", "good", question=mended, answer="nine")
-    [label], _ = labels_from([folder])
-    assert isinstance(label, QuestionLabel)
-    assert label.answer is not None
+    label = question_in(folder)
     assert (label.question, label.origin, label.kind, label.answer.text) == (mended, "written", None, "nine")
     say(folder, "q-ferry", "good", "vague", question=mended)
-    assert told(labels_from([folder]).labels) == [(mended, "ok"), (SAMPLES[0].question, "vague")]
+    assert found_in(folder) == [(mended, "ok"), (old, "vague")]
     say(folder, "q-ferry", "good", "incomplete", answer="at nine sharp")
-    assert told(labels_from([folder]).labels) == [(SAMPLES[0].question, "ok")], "only the answer was mended"
+    assert found_in(folder) == [(old, "ok")], "only the answer was mended"
 
 
 def test_a_question_whose_answer_alone_was_refused_is_good(folder: Path) -> None:
     say(folder, "q-mill", "bad", "unsupported")
-    [label], _ = labels_from([folder])
-    assert isinstance(label, QuestionLabel)
-    assert label.answer is not None
+    label = question_in(folder)
     assert (label.good, label.answer.text, label.answer.label) == (True, "1712", "unsupported")
 
 
@@ -107,14 +108,13 @@ def test_what_readers_disagree_on_and_refuse_without_a_reason_is_left_out_and_co
         "with a reason or a text that labels do not take": 1,
     }
     say(folder, "q-ferry", "good", reader="bob")
-    assert told(labels_from([folder]).labels) == [(SAMPLES[0].question, "ok")], "what was said last"
+    assert found_in(folder) == [(SAMPLES[0].question, "ok")], "what was said last"
 
 
-def test_readers_who_agree_on_the_question_and_not_on_the_answer_leave_the_answer_out(folder: Path) -> None:
+def test_reviewers_who_agree_on_the_question_and_not_on_the_answer_leave_the_answer_out(folder: Path) -> None:
     say(folder, "q-ferry", "good", reader="ann")
     say(folder, "q-ferry", "bad", "incomplete", reader="bob")
-    [label], _ = labels_from([folder])
-    assert isinstance(label, QuestionLabel)
+    label = question_in(folder)
     assert (label.good, label.answer) == (True, None)
 
 
@@ -169,6 +169,4 @@ def test_a_run_is_counted_once(folder: Path) -> None:
 def test_a_run_that_no_model_made_has_labels_too(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run", models=None)
     say(folder, "q-ferry", "good")
-    [label], _ = labels_from([folder])
-    assert isinstance(label, QuestionLabel)
-    assert label.origin == "unknown"
+    assert question_in(folder).origin == "unknown"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from groundset.compiling import compile_ensemble
+from groundset.compiling import compiler, resources
 from groundset.data_files import data_path
 from groundset.engine.states import Users, load_compiled
 from groundset.models.specs import parse_spec
@@ -32,48 +32,28 @@ class Knowing:
         return SimpleNamespace(logprobs=[SimpleNamespace(token="yes", logprob=math.log(yes), top=top)])
 
 
-class Listener:
-    def __init__(self):
-        self.expected = self.calls = 0
-
-    def start(self, step, calls):
-        self.expected = calls
-
-    def call(self):
-        self.calls += 1
-
-    def say(self, said): ...
-
-
-def compiled(word_encoder, out, target):
-    knowing, listener = Knowing(), Listener()
+@pytest.fixture
+def knowing(monkeypatch, word_encoder):
+    """Let compiles use the scripted model and the embedder of the shipped heads."""
+    knowing = Knowing()
 
     @contextmanager
     def open_model(spec, journal):
         yield SimpleNamespace(lm=knowing, name=spec, sha256="w" * 64, usage=lambda: {"seconds": float(knowing.calls)})
 
-    report, file = compile_ensemble(
-        "tiny",
-        [],
-        embedder="words",
-        target_precision=target,
-        out=out,
-        listener=listener,
-        open_model=open_model,
-        load=lambda name: word_encoder(SHA),
-    )
-    assert knowing.calls == listener.calls == listener.expected > 0
-    return report, file
+    monkeypatch.setattr(resources, "open_lm", open_model)
+    monkeypatch.setattr(resources, "load_embedder", lambda name: word_encoder(SHA))
+    monkeypatch.setattr(compiler, "check_server", lambda model: None)
+    return knowing
 
 
-@pytest.fixture(scope="module")
-def fitted(word_encoder, tmp_path_factory):
-    return compiled(word_encoder, tmp_path_factory.mktemp("compiled"), 0.05)
+ENSEMBLE = {"optimizer": "fit-ensemble", "lm": "tiny"}
 
 
-def test_an_ensemble_is_fitted_measured_and_found_again(fitted):
-    report, file = fitted
-    assert (file.parent.name, file.name) == ("tiny", "judge.json")
+def test_an_ensemble_is_fitted_measured_and_found_again(knowing, compiled, ear, tmp_path):
+    [(report, file)] = compiled("judge", target_precision=0.05, **ENSEMBLE)
+    assert knowing.calls == ear.calls == ear.expected > 0
+    assert file == tmp_path / "out" / "tiny" / "judge.json"
     state = report.state
     assert state.blend is not None
     assert state.record["rows"]["dev"] > state.record["asked"]["dev"] > 0
@@ -89,23 +69,16 @@ def test_an_ensemble_is_fitted_measured_and_found_again(fitted):
     assert len(used.predictors["judge"]["demos"]) == 4
     assert used.record()["judge"]["threshold"] == state.threshold
     assert "judge" not in load_compiled("shipped", Users("lm", None, "tiny", "w" * 64)).states
+    changed = json.loads(file.read_text(encoding="utf-8")) | {"head": "0" * 16}
+    file.write_text(json.dumps(changed), encoding="utf-8")
+    with pytest.raises(StateError, match=r"`groundset compile judge --optimizer fit-ensemble --lm tiny`"):
+        load_compiled(str(file.parents[1]), Users("ensemble", SHA, "tiny", "w" * 64))
 
 
-def test_an_ensemble_of_another_head_is_refused(fitted, tmp_path):
-    state = json.loads(fitted[1].read_text(encoding="utf-8"))
-    file = tmp_path / "tiny" / "judge.json"
-    file.parent.mkdir()
-    file.write_text(json.dumps({**state, "head": "0" * 16}), encoding="utf-8")
-    with pytest.raises(
-        StateError, match="compile it again: `groundset compile judge --optimizer fit-ensemble --lm tiny`"
-    ):
-        load_compiled(str(tmp_path), Users("ensemble", SHA, "tiny", "w" * 64))
-
-
-def test_a_promise_that_the_labels_do_not_support_writes_nothing(word_encoder, tmp_path):
+def test_a_promise_that_the_labels_do_not_support_writes_nothing(knowing, compiled, tmp_path):
     with pytest.raises(PromiseError):
-        compiled(word_encoder, tmp_path, 0.99)
-    assert not (tmp_path / "tiny").exists()
+        compiled("judge", target_precision=0.99, **ENSEMBLE)
+    assert not (tmp_path / "out" / "tiny").exists()
 
 
 def test_an_own_folder_without_an_ensemble_has_the_shipped_one(tmp_path):

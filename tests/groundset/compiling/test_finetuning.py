@@ -9,22 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from compile_ear import Ear
 from dspy.lm15 import Config, Message, Request
 
-from groundset import compiled
-from groundset.compiling import finetuning
-from groundset.compiling.finetuning import compile_adapter
+from groundset.compiling import resources
+from groundset.compiling.compiler import compile_steps
+from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
+from groundset.engine import states as engine_states
 from groundset.engine.states import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import open_lm
-from groundset.tracking.compile_runs import CompileRuns
-from groundset.tracking.compiles import CompileStore
+from groundset.tracking.compiles import CompileRuns, CompileStore
 from optimizers.finetuning import training
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.training import Trainer
 from optimizers.gold import GOLD
 from optimizers.steps import COMPILABLE
+from optimizers.strategies import finetune
 from programs.errors import InputError, StateError, StrategyError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
@@ -35,21 +37,6 @@ OPTIONS = TrainingOptions(epochs=2, batch=2, rate=3e-3, rank=4, alpha=8, layers=
 AGREEMENT = 0.3  # nats; llama.cpp rounds activations to eight bits, torch here to bfloat16
 
 pytestmark = pytest.mark.model
-
-
-class Ear:
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.batches = 0
-
-    def start(self, step: str, calls: int, what: str = "calls") -> None:
-        self.said.append(f"{step}: {calls} {what}")
-
-    def call(self) -> None:
-        self.batches += 1
-
-    def say(self, said: str) -> None:
-        self.said.append(said)
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +74,11 @@ def _write(file: Path, rows: list[dict[str, Any]]) -> None:
 def trained(data: Path, smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Ear]:
     """Train once for all tests."""
     out, ear = tmp_path_factory.mktemp("out"), Ear()
+    options = CompileOptions(steps=STEPS, optimizer="finetune", lm=MODEL, out=out)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finetuning, "data_path", lambda *names: data.joinpath(*names))
-        made = compile_adapter(STEPS, MODEL, [], options=OPTIONS, out=out, listener=ear)
+        patch.setattr(resources, "data_path", lambda *names: data.joinpath(*names))
+        patch.setattr(finetune, "TrainingOptions", lambda **asked: OPTIONS.model_copy(update=asked))
+        made = list(compile_steps(options, ear))
     assert [file for _, file in made] == [out / MODEL / f"{step}.json" for step in STEPS]
     return [report for report, _ in made], out, ear
 
@@ -112,12 +101,10 @@ def users(sha256: str | None = None) -> Users:
     return Users("lm", None, MODEL, sha256 or spec.sha256)
 
 
-def test_what_was_trained_is_written_measured_and_tracked(
-    trained: tuple[Any, Path, Ear], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_trained_is_written_measured_and_tracked(trained: tuple[Any, Path, Ear], tmp_path: Path) -> None:
     (report, *others), out, ear = trained
-    assert ear.batches == 8
-    assert "pair-answer-sound: 8 batches" in ear.said
+    assert ear.calls == 8
+    assert "pair-answer-sound: 8 batches" in ear.messages
     assert {other.state.adapter for other in others} == {report.state.adapter}
     losses = [loss for _, loss in report.curves["loss"]]
     assert losses[-1] < losses[0]
@@ -126,14 +113,12 @@ def test_what_was_trained_is_written_measured_and_tracked(
     assert report.state.record["rows"] == {"train": 2, "dev": 1, "test": 1}
     [file] = report.files
     assert file == out / MODEL / f"pair-answer-sound-{report.state.adapter.sha256[:8]}.gguf"
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    monkeypatch.chdir(tmp_path)
-    store = CompileStore.open()
+    store = CompileStore(f"sqlite:///{tmp_path}/mlflow.db", tmp_path)
     with CompileRuns(lambda: store, pytest.fail) as runs:
         runs.start("pair", MODEL, "finetune", {})
         run = runs.finish(report)
     [entry] = store.experiments()
-    assert (entry.run_id, entry.optimizer, entry.step) == (run, "finetune", "pair")
+    assert (run, entry.optimizer, entry.step) == (f"{entry.run_id} in {tmp_path}", "finetune", "pair")
 
 
 def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], fresh: Callable[[], Trainer]) -> None:
@@ -141,7 +126,10 @@ def test_llama_cpp_computes_what_was_trained(trained: tuple[Any, Path, Ear], fre
     states = load_compiled(str(out), users())
     [name] = set(states.adapters.values())
     trainer = fresh()
-    trainer.load(out / MODEL / "pair-answer-sound.training")
+    import torch
+
+    checkpoint = torch.load(out / MODEL / "pair-answer-sound.training" / "checkpoint.pt", weights_only=True)
+    trainer._take(checkpoint["learned"])
     turns = [Turn([{"role": "system", "content": "Ask."}, {"role": "user", "content": text}], "Who?") for text in
              ("Fact: The ferry sank in 1931.", "Fact: Ada Bell built the mill.", "Answer: a red lamp")]  # fmt: skip
     with open_lm(MODEL, adapters=states.files) as model, open_lm(MODEL) as plain:
@@ -164,7 +152,13 @@ def first_tokens(model: Any, turn: Turn, **extensions: str) -> dict[str, float]:
 
 
 def largest_gap(said: dict[str, float], trainer: Trainer, turn: Turn) -> float:
-    computed = trainer.logits(turn).log_softmax(-1)
+    import torch
+
+    prompt = trainer._row(turn)
+    trainer.model.eval()
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        asked = torch.tensor([prompt.tokens[: prompt.target]])
+        computed = trainer.model(input_ids=asked).logits[0, -1].float().log_softmax(-1)
     tokens = {token: trainer.tokenizer(token, add_special_tokens=False)["input_ids"] for token in said}
     return max(abs(said[token] - computed[ids[0]].item()) for token, ids in tokens.items() if len(ids) == 1)
 
@@ -238,18 +232,20 @@ def test_what_ships_serves_beside_states_of_ones_own(
 ) -> None:
     _, out, _ = trained
     shutil.copytree(out, tmp_path / "own", ignore=shutil.ignore_patterns("*.training", "sound.json"))
-    monkeypatch.setattr(compiled, "data_path", lambda *names: tmp_path / "none")
+    monkeypatch.setattr(engine_states, "data_path", lambda *names: tmp_path / "none")
     assert set(load_compiled(str(tmp_path / "own"), users()).states) == {"pair", "answer"}
-    monkeypatch.setattr(compiled, "data_path", lambda *names: out)
+    monkeypatch.setattr(engine_states, "data_path", lambda *names: out)
     found = load_compiled(str(tmp_path / "own"), users())
     assert set(found.states) == {"pair", "answer", "sound"}
     assert set(found.adapters.values()) == set(found.files)
     assert "sound" not in load_compiled("none", users()).states
 
 
-def test_what_cannot_be_trained_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="weights that lie on this machine"):
-        compile_adapter(["pair"], "openai/x@http://127.0.0.1:9/v1", [], options=OPTIONS, out=tmp_path, listener=Ear())
-    with pytest.raises(StrategyError, match=r"finetune compiles .*pair.*; reasoning is not taught"):
-        compile_adapter(["reasoning"], MODEL, [], options=OPTIONS, out=tmp_path, listener=Ear())
+@pytest.mark.parametrize(
+    ("step", "lm", "error"),
+    [("pair", "openai/x@http://127.0.0.1:9/v1", InputError), ("reasoning", MODEL, StrategyError)],
+)
+def test_what_cannot_be_trained_is_refused(tmp_path: Path, step: str, lm: str, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"on this machine|compiles .*pair.*; reasoning is not taught"):
+        list(compile_steps(CompileOptions(steps=(step,), optimizer="finetune", lm=lm, out=tmp_path), Ear()))
     assert list(tmp_path.iterdir()) == []

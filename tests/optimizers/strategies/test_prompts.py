@@ -1,6 +1,7 @@
 """Every strategy on a small step, with a scripted model: what it tries, what it keeps, what it refuses."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -12,21 +13,26 @@ from dspy.utils.exceptions import LMUnexpectedError
 from groundset.data_files import data_path
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.journal import JournaledEngine, MemoryJournal
-from optimizers.compilation import Compilation
-from optimizers.compile_step import Setting, compile_step, dev_rows
 from optimizers.ledger import Ledger
+from optimizers.report import CompileReport
 from optimizers.step import GeneratorStep
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import worth as answer_worth
 from optimizers.steps.base import Judges, kind_of
 from optimizers.steps.examples import Examples
-from optimizers.strategies import STRATEGIES
+from optimizers.strategies import STRATEGIES, prompts
+from optimizers.strategies.prompts import dev_rows
 from programs.errors import LeakError, StrategyError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.steps.demos import read_demos
 
 NAMES = ("Ada Lund", "Bo Kern", "Cy Dahl", "Di Moss", "Eli Rask", "Flo Berg")
+
+
+def reply(text: str) -> Response:
+    usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return Response(id=None, model="local/x", message=Message.assistant(text), finish_reason="stop", usage=usage)
 
 
 class WishfulEngine:
@@ -40,11 +46,8 @@ class WishfulEngine:
         if self.error is not None and self.calls == self.fail_at:
             raise self.error
         prompt = f"{request.system} {' '.join(message.text or '' for message in request.messages[:-1])}"
-        last = request.messages[-1].text or ""
-        known = [name for name in NAMES if name in last] if self.magic in prompt else []
-        text = known[0] if known else "not stated"
-        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return Response(id=None, model="local/x", message=Message.assistant(text), finish_reason="stop", usage=usage)
+        known = [name for name in NAMES if name in (request.messages[-1].text or "")]
+        return reply(known[0] if known and self.magic in prompt else "not stated")
 
 
 class TiltedCritic:
@@ -58,8 +61,13 @@ class TiltedCritic:
         return {"fit": {"noul": 0.3 if good else 0.1}}
 
 
+def examples_of(rows: Callable[[str], list[dspy.Example]]) -> Examples:
+    splits = {split: rows(split) for split in ("train", "dev", "test")}
+    return Examples(demos=splits, inputs=splits)  # type: ignore[arg-type]
+
+
 def answers(dev: int = 4) -> Examples:
-    def rows(split: str, count: int) -> list[dspy.Example]:
+    def rows(split: str) -> list[dspy.Example]:
         return [
             dspy.Example(
                 id=f"{split}{n}",
@@ -71,11 +79,10 @@ def answers(dev: int = 4) -> Examples:
                 question=f"Who built mill number {n}?",
                 answer=NAMES[n % len(NAMES)],
             ).with_inputs("topic", "passage", "question")
-            for n in range(count)
+            for n in range({"train": 8, "dev": dev, "test": 5}[split])
         ]
 
-    splits = {"train": rows("train", 8), "dev": rows("dev", dev), "test": rows("test", 5)}
-    return Examples(demos=splits, inputs=splits)  # type: ignore[arg-type]
+    return examples_of(rows)
 
 
 def verdicts() -> Examples:
@@ -88,8 +95,7 @@ def verdicts() -> Examples:
             for n in range(12)
         ]  # fmt: skip
 
-    splits = {split: rows(split) for split in ("train", "dev", "test")}
-    return Examples(demos=splits, inputs=splits)  # type: ignore[arg-type]
+    return examples_of(rows)
 
 
 def encode(texts: Any) -> np.ndarray:
@@ -103,20 +109,43 @@ JUDGES = Judges(
     languages=Languages(LANGUAGES),
 )
 DEMOS = read_demos(data_path("demos"))
-Compile = Callable[..., Compilation]
+Compile = Callable[..., CompileReport]
+
+
+class Listening:
+    """Hears nothing but what comes next."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.say = self.messages.append
+
+    def start(self, step: str, calls: int) -> None: ...
+
+    def call(self) -> None: ...
+
+
+def resources_of(examples: Examples, lm: Any = None, **options: Any) -> Any:
+    model = SimpleNamespace(lm=lm, adapter=PlainTextAdapter(), name="x", sha256=None, usage=lambda: {"seconds": 0.0})
+    handed = {"budget": 40, "seed": 0, "dev": 4, "test": 5, "teacher": None, "verbose": False, "sources": {}}
+    handed |= {"judges": JUDGES, "demos": DEMOS, "encoder": SimpleNamespace(encode=encode), "listener": Listening()}
+    handed |= {"model": model, "examples": lambda step: examples, "begin": lambda *_: None}
+    return SimpleNamespace(**handed | options)
 
 
 @pytest.fixture
-def compile_with() -> Compile:
+def compile_with(monkeypatch: pytest.MonkeyPatch) -> Compile:
+    monkeypatch.setattr(prompts, "LogprobCritic", lambda lm: TiltedCritic())
+
     def run(
-        name: str, engine: Any, step: str = "answer", examples: Examples | None = None, **settings: Any
-    ) -> Compilation:
+        name: str, engine: Any, step: str = "answer", examples: Examples | None = None, **options: Any
+    ) -> CompileReport:
         lm = dspy.LM("local/x", engine=JournaledEngine(engine, MemoryJournal()), cache=False, num_retries=0)
-        options = {"budget": 40, "dev": 4, "test": 5, **settings}
-        made_with = {"adapter": PlainTextAdapter(), "critic": TiltedCritic(), "judges": JUDGES, "demos": DEMOS}
-        setting = Setting(**made_with, encode=encode, **options)
-        with dspy.context(lm=lm):
-            return compile_step(step, STRATEGIES[name], examples or answers(), setting)
+        if teacher := options.get("teacher"):
+            options["teacher"] = SimpleNamespace(lm=teacher, name="large")
+        resources = resources_of(examples or answers(), lm, **options)
+        STRATEGIES[name].check(step, resources)
+        [report] = STRATEGIES[name].compile([step], resources)
+        return report
 
     return run
 
@@ -136,56 +165,42 @@ def test_a_strategy_finds_what_helps_and_says_so(compile_with: Compile, name: st
     assert compiled.measures["after"]["dev"].value == 1.0
     assert compiled.measures["after"]["test"].value == 1.0
     assert compiled.measures["gain"]["test"].value == 1.0
-    assert compiled.chosen > 0
+    assert compiled.state.record["chosen"] > 0
     assert magic in compiled.prompt
     assert "{{question}}" in compiled.prompt
-    shown = {key for demo in compiled.predictor["demos"] for key in demo}
+    shown = {key for demo in compiled.state.predictor["demos"] for key in demo}
     assert not shown & {"id", "split"}
-    assert (
-        dspy.Predict("question -> answer")
-        .load_state({**compiled.predictor, "signature": dspy.Predict("question -> answer").dump_state()["signature"]})
-        .demos
-    )
+    plain = dspy.Predict("question -> answer")
+    assert plain.load_state({**compiled.state.predictor, "signature": plain.dump_state()["signature"]}).demos
 
 
 def test_of_many_dev_rows_most_candidates_see_a_part_only(compile_with: Compile) -> None:
     engine = WishfulEngine("Who built mill number 3")
     compiled = compile_with("labeled", engine, examples=answers(dev=48), dev=48, budget=200)
-    whole = [each for each in compiled.tried[1:] if each["dev"] is not None]
-    assert len(compiled.tried) > 200 // 48 + 1
-    assert len(whole) == len(compiled.tried[1:]) // 4
-    assert compiled.chosen == max(whole, key=lambda each: each["dev"])["number"]
+    whole = [each for each in compiled.candidates[1:] if each["dev"] is not None]
+    assert len(compiled.candidates) > 200 // 48 + 1
+    assert len(whole) == len(compiled.candidates[1:]) // 4
+    assert compiled.state.record["chosen"] == max(whole, key=lambda each: each["dev"])["number"]
     assert compiled.measures["after"]["dev"].value == 1.0
     assert compiled.ending == "complete"
 
 
-def test_compiled_demos_leave_the_other_languages_theirs(compile_with: Compile) -> None:
-    compiled = compile_with("labeled", WishfulEngine("Who built mill"))
-    languages = [demo.get("language") for demo in compiled.predictor["demos"]]
-    assert set(languages) == {"en", "de"}
-    assert all("Schloss" in demo["topic"] for demo in compiled.predictor["demos"] if demo["language"] == "de")
-
-
 @pytest.mark.parametrize("name", ["labeled", "random-search", "knn"])
 def test_demos_by_hand_are_shown_beside_drawn_ones(compile_with: Compile, name: str) -> None:
-    compiled = compile_with(name, WishfulEngine("Who built mill"))
-    demos = compiled.predictor["demos"]
+    demos = compile_with(name, WishfulEngine("Who built mill")).state.predictor["demos"]
     by_hand = [demo["question"] for demo in DEMOS["answer"]]
     assert [demo["question"] for demo in demos[: len(by_hand)]] == by_hand
-    assert len(demos) > len(by_hand)
-    assert all(demo["language"] == "en" for demo in demos[len(by_hand) :])
+    assert {demo["language"] for demo in demos[len(by_hand) :]} == {"en"}, "other languages keep theirs"
 
 
 def test_a_drawn_demo_of_one_language_replaces_none_of_another(compile_with: Compile) -> None:
     examples = answers()
-    german = [
-        row.copy(language="de", question=f"Wer hat Mühle Nummer {n} gebaut?")
-        for n, row in enumerate(examples.demos["train"])
-    ]
-    examples = examples._replace(demos={**examples.demos, "train": [*german[:1], *examples.demos["train"][1:]]})
+    first, *others = examples.demos["train"]
+    train = [first.copy(language="de", question="Wer hat Mühle Nummer 0 gebaut?"), *others]
+    examples = examples._replace(demos={**examples.demos, "train": train})
     compiled = compile_with("labeled", WishfulEngine("Who built mill"), examples=examples)
-    for each in DEMOS["answer"]:
-        assert each["question"] in {demo["question"] for demo in compiled.predictor["demos"]}
+    shown = {demo["question"] for demo in compiled.state.predictor["demos"]}
+    assert {demo["question"] for demo in DEMOS["answer"]} <= shown
 
 
 def test_drawn_demos_may_take_the_place_of_their_own_kind() -> None:
@@ -206,7 +221,7 @@ def test_bootstraps_are_written_once(compile_with: Compile) -> None:
     engine = WishfulEngine("Who built mill number 99")
     # Nothing is good enough, so all candidates are the step as it was
     compiled = compile_with("random-search", engine, budget=80, examples=bare())
-    assert compiled.calls == engine.calls == 8, "the rows of dev and test ask the same as those of train"
+    assert compiled.figures["calls"] == engine.calls == 8, "the rows of dev and test ask the same as those of train"
 
 
 def test_what_a_teacher_writes_is_not_booked_to_the_step(compile_with: Compile) -> None:
@@ -222,15 +237,14 @@ def bare() -> Examples:
 
 def test_a_strategy_that_does_not_help_leaves_the_step_as_it_was(compile_with: Compile) -> None:
     compiled = compile_with("labeled", WishfulEngine("no such word"))
-    assert compiled.chosen == 0
-    assert compiled.measures["gain"]["dev"].value == 0.0
+    assert (compiled.state.record["chosen"], compiled.measures["gain"]["dev"].value) == (0, 0.0)
 
 
 def test_the_budget_ends_a_search_and_train_and_test_rows_are_still_reported(compile_with: Compile) -> None:
     engine = WishfulEngine("Who built mill")
     compiled = compile_with("random-search", engine, budget=9)
     assert compiled.ending == "budget"
-    assert compiled.calls == engine.calls <= 4 + 9 + 2 * (4 + 5)
+    assert compiled.figures["calls"] == engine.calls <= 4 + 9 + 2 * (4 + 5)
     assert {"train", "dev", "test"} <= set(compiled.measures["after"])
 
 
@@ -238,8 +252,8 @@ def test_what_is_measured_again_costs_nothing(compile_with: Compile) -> None:
     engine = WishfulEngine("usually")
     # GEPA: what is known of the step as it is on dev, 4 train rows without and 4 with an instruction, and 4 dev rows
     compiled = compile_with("gepa", engine, budget=12)
-    assert compiled.tried[1]["dev"] == 1.0
-    assert compiled.calls == engine.calls
+    assert compiled.candidates[1]["dev"] == 1.0
+    assert compiled.figures["calls"] == engine.calls
 
 
 @pytest.mark.parametrize(
@@ -247,40 +261,33 @@ def test_what_is_measured_again_costs_nothing(compile_with: Compile) -> None:
     [("answer", 1200, 300), ("answer", 600, 150), ("answer", 40, 24), ("question", 1200, 150), ("answer", 9000, 300)],
 )
 def test_the_budget_decides_how_many_dev_rows_are_compared_on(step: str, budget: int, rows: int) -> None:
-    made_with = {"adapter": None, "critic": None, "judges": JUDGES, "demos": DEMOS, "encode": encode}
-    assert len(dev_rows(step, answers(dev=400), Setting(**made_with, budget=budget))) == rows
-    assert len(dev_rows(step, answers(dev=60), Setting(**made_with, budget=budget))) == min(rows, 60)
-    assert len(dev_rows(step, answers(dev=400), Setting(**made_with, budget=budget, dev=7))) == 7
+    for held, dev, expected in ((400, None, rows), (60, None, min(rows, 60)), (400, 7, 7)):
+        examples = answers(dev=held)
+        assert len(dev_rows(step, examples, resources_of(examples, budget=budget, dev=dev))) == expected
 
 
 def test_what_the_rows_can_see_is_said_before(compile_with: Compile) -> None:
-    told: list[str] = []
-    compiled = compile_with("labeled", WishfulEngine("mill number 3"), on_progress=told.append)
-    assert told[0] == "Measuring answer as it is on 4 examples, which can tell a gain of 0.60 from noise"
-    assert compiled.deviation is not None
+    listener = Listening()
+    compiled = compile_with("labeled", WishfulEngine("mill number 3"), listener=listener)
+    assert listener.messages[0] == "Measuring answer as it is on 4 examples, which can tell a gain of 0.60 from noise"
+    assert compiled.figures["detectable_gain"] != 0.6, "afterwards it is that of the candidates"
 
 
 @pytest.mark.parametrize(("name", "budget"), [("gepa", 6), ("random-search", 6), ("labeled", 3)])
-def test_what_was_not_compared_on_all_dev_rows_was_not_tested(compile_with: Compile, name: str, budget: int) -> None:
-    compiled = compile_with(name, WishfulEngine("Who built mill"), budget=budget)
-    assert compiled.ending == "budget"
-    assert len(compiled.tried) > 1
-    assert compiled.compared == 0
-    assert compiled.chosen == 0
-
-
-@pytest.mark.parametrize("name", ["gepa", "random-search", "labeled"])
-def test_what_was_compared_is_counted(compile_with: Compile, name: str) -> None:
-    compiled = compile_with(name, WishfulEngine("usually" if name == "gepa" else "Who built mill"), budget=80)
-    assert 0 < compiled.compared < len(compiled.tried), "the step as it was is none of them"
-    assert compiled.compared == sum(each["dev"] is not None for each in compiled.tried[1:])
+def test_what_was_compared_on_all_dev_rows_is_counted(compile_with: Compile, name: str, budget: int) -> None:
+    few = compile_with(name, WishfulEngine("Who built mill"), budget=budget)
+    assert (few.ending, few.untested, few.state.record["chosen"]) == ("budget", True, 0)
+    assert len(few.candidates) > 1
+    many = compile_with(name, WishfulEngine("usually" if name == "gepa" else "Who built mill"), budget=80)
+    assert many.figures["compared"] == sum(row["dev"] is not None for row in many.candidates[1:])
+    assert 0 < many.figures["compared"] < len(many.candidates), "the step as it was is none of them"
 
 
 def test_gepa_ends_with_its_pool(compile_with: Compile) -> None:
     compiled = compile_with("gepa", WishfulEngine("no such word"), budget=400)
     assert compiled.ending == "complete"
-    assert compiled.calls < 100
-    assert len(compiled.tried) == 4, "the step as it was, and the pool"
+    assert compiled.figures["calls"] < 100
+    assert len(compiled.candidates) == 4, "the step as it was, and the pool"
 
 
 def test_an_interruption_keeps_the_best_so_far(compile_with: Compile) -> None:
@@ -293,9 +300,9 @@ def test_an_interruption_keeps_the_best_so_far(compile_with: Compile) -> None:
 
 def test_what_was_found_is_kept_where_the_report_is_interrupted(compile_with: Compile) -> None:
     whole = WishfulEngine("Who")
-    found = compile_with("labeled", whole)
+    found = compile_with("labeled", whole).state.record["chosen"]
     compiled = compile_with("labeled", WishfulEngine("Who", fail_at=whole.calls, error=KeyboardInterrupt()))
-    assert (compiled.ending, compiled.chosen) == ("interrupted", found.chosen)
+    assert (compiled.ending, compiled.state.record["chosen"]) == ("interrupted", found)
     assert compiled.measures["after"].keys() == {"dev"}
 
 
@@ -303,7 +310,7 @@ def test_a_prompt_that_is_too_long_is_a_bad_candidate(compile_with: Compile) -> 
     too_long = ContextLengthError("5,000 tokens do not fit into 4,096")
     compiled = compile_with("labeled", WishfulEngine("Who built mill", fail_at=7, error=too_long))
     assert compiled.measures["after"]["dev"].value == 1.0
-    assert 0.75 in [each["dev"] for each in compiled.tried[1:]], "it lost the row, and the others went on"
+    assert 0.75 in [each["dev"] for each in compiled.candidates[1:]], "it lost the row, and the others went on"
 
 
 @pytest.mark.parametrize("fail_at", [1, 7])
@@ -311,19 +318,6 @@ def test_a_prompt_that_is_too_long_is_a_bad_candidate(compile_with: Compile) -> 
 def test_a_model_that_fails_is_no_bad_candidate(compile_with: Compile, name: str, fail_at: int) -> None:
     with pytest.raises(LMUnexpectedError, match="the weights are gone"):
         compile_with(name, WishfulEngine("Who", fail_at=fail_at, error=RuntimeError("the weights are gone")))
-
-
-class Teacher:
-    """Writes one and the same completion."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def complete(self, request: Request) -> Response:
-        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return Response(
-            id=None, model="local/t", message=Message.assistant(self.text), finish_reason="stop", usage=usage
-        )
 
 
 @pytest.mark.parametrize(
@@ -334,35 +328,31 @@ class Teacher:
     ],
 )
 def test_a_second_model_writes_the_instructions(compile_with: Compile, name: str, text: str) -> None:
-    teacher = dspy.LM("local/t", engine=Teacher(text), cache=False, num_retries=0)
+    writer = SimpleNamespace(complete=lambda request: reply(text))
+    teacher = dspy.LM("local/t", engine=writer, cache=False, num_retries=0)
     compiled = compile_with(name, WishfulEngine("abracadabra"), teacher=teacher, budget=80)
     assert compiled.measures["after"]["dev"].value == 1.0
-    assert "abracadabra" in compiled.predictor["signature"]["instructions"]
+    assert "abracadabra" in compiled.state.predictor["signature"]["instructions"]
 
 
 def test_reanchor_moves_the_threshold_of_a_critic(compile_with: Compile) -> None:
     compiled = compile_with("reanchor", WishfulEngine("-"), "judge", verdicts(), budget=40, dev=12, test=12)
-    assert 0.1 < compiled.predictor["fields"]["fit"]["threshold"] < 0.3
+    assert 0.1 < compiled.state.predictor["fields"]["fit"]["threshold"] < 0.3
     assert compiled.measures["after"]["test_auc"].value == 1.0
 
 
 @pytest.mark.parametrize(
     ("name", "step", "message"),
     [
-        ("mipro", "answer", "--teacher"),
         ("reanchor", "answer", "deciding steps only; answer writes"),
-        ("fit-head", "judge", "no strategy for a language model"),
+        ("knn", "judge", "writing steps only; judge decides"),
+        ("gepa", "sound", "by --optimizer finetune only"),
+        ("labeled", "answer", "no example outputs for answer"),
     ],
 )
 def test_what_a_strategy_lacks_is_named(compile_with: Compile, name: str, step: str, message: str) -> None:
     with pytest.raises(StrategyError, match=message):
-        compile_with(name, WishfulEngine("-"), step, answers() if step == "answer" else verdicts())
-
-
-def test_steps_without_labelled_outputs_take_no_demos(compile_with: Compile) -> None:
-    examples = answers()._replace(demos={"train": [], "dev": [], "test": []})
-    with pytest.raises(StrategyError, match="no example outputs for answer"):
-        compile_with("labeled", WishfulEngine("-"), examples=examples)
+        compile_with(name, WishfulEngine("-"), step, bare())
 
 
 def test_demos_are_written_for_other_rows_where_few_have_outputs(compile_with: Compile) -> None:

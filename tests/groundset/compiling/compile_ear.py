@@ -1,0 +1,19 @@
+"""A listener for tests of compiles."""
+
+
+class Ear:
+    """Hears what happens in a compile."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.expected = self.calls = 0
+
+    def start(self, step: str, calls: int, what: str = "calls") -> None:
+        self.expected = calls
+        self.messages.append(f"{step}: {calls} {what}")
+
+    def call(self) -> None:
+        self.calls += 1
+
+    def say(self, message: str) -> None:
+        self.messages.append(message)

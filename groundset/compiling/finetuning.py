@@ -19,7 +19,8 @@ from groundset.data_files import data_path
 from groundset.files import whole_file
 from groundset.models.cache import file_sha256
 from groundset.models.hub_names import HubSpec
-from groundset.models.specs import LocalSpec, ensure_available, parse_spec
+from groundset.models.pull import ensure_available
+from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.turns import turns_of

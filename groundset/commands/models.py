@@ -7,9 +7,9 @@ import typer
 from groundset.commands.tables import print_json, print_table
 from groundset.models.cache import is_cached
 from groundset.models.catalogue import CATALOGUE, ModelEntry, get_entry
-from groundset.models.hub_files import pull_hub_file
+from groundset.models.download import human_size
+from groundset.models.hub import pull_hub_file
 from groundset.models.hub_names import HubRecord, HubSpec, fetched_files, parse_hub_name
-from groundset.models.progress import human_size
 from groundset.models.pull import pull as pull_model
 from groundset.printing import say
 from programs.errors import InputError

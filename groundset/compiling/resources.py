@@ -15,8 +15,9 @@ from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
 from groundset.engine.states import SHIPPED, Users, load_compiled
 from groundset.files import whole_file
-from groundset.models.catalogue import DEFAULT_PARSER
-from groundset.models.specs import LocalSpec, ensure_available, parse_spec
+from groundset.models.pull import ensure_available
+from groundset.models.specs import LocalSpec, parse_spec
+from groundset.options import DEFAULT_PARSER
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store

@@ -12,7 +12,8 @@ from groundset.compiling.labels import label_files
 from groundset.data_files import data_path
 from groundset.engine.states import SHIPPED, Users, load_compiled
 from groundset.files import write_text
-from groundset.models.specs import LocalSpec, ensure_available, parse_spec
+from groundset.models.pull import ensure_available
+from groundset.models.specs import LocalSpec, parse_spec
 from groundset.options import DEFAULT_EMBEDDER, DEFAULT_PARSER
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex

@@ -168,7 +168,7 @@ def _refuse_derived(store: RunStore, out: Path) -> None:
 
 def _name_lm(spec: str) -> ModelName | None:
     """Return what names a language model, None if that is known only once it has been fetched."""
-    from groundset.models.hub_files import fetched_sha256
+    from groundset.models.hub import fetched_sha256
     from groundset.models.hub_names import HubSpec
     from groundset.models.specs import LocalSpec, parse_spec
 

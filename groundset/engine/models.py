@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from groundset.engine.config import RunConfig
 from groundset.engine.identity import Identity, ModelName, with_models
 from groundset.engine.stop import StoppableJournal
-from groundset.models.specs import LocalSpec, ModelSpec, OpenAISpec, ensure_available, parse_spec
+from groundset.models.pull import ensure_available
+from groundset.models.specs import LocalSpec, ModelSpec, OpenAISpec, parse_spec
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 

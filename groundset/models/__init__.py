@@ -1,17 +1,10 @@
 """Language models and embedders: the catalogue, verified downloads and the ways to name a model."""
 
 from groundset.models.catalogue import CATALOGUE, ModelEntry, get_entry
+from groundset.models.download import ConsoleProgress, PullProgress, SilentProgress
 from groundset.models.hub_names import HubSpec
-from groundset.models.progress import ConsoleProgress, PullProgress, SilentProgress
-from groundset.models.pull import pull
-from groundset.models.specs import (
-    HostedSpec,
-    LocalSpec,
-    ModelSpec,
-    OpenAISpec,
-    ensure_available,
-    parse_spec,
-)
+from groundset.models.pull import ensure_available, pull
+from groundset.models.specs import HostedSpec, LocalSpec, ModelSpec, OpenAISpec, parse_spec
 
 __all__ = [
     "CATALOGUE",

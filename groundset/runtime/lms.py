@@ -8,8 +8,9 @@ from types import TracebackType
 
 import dspy
 
+from groundset.models.pull import ensure_available
 from groundset.models.servers import withheld
-from groundset.models.specs import LocalSpec, ModelSpec, ensure_available, parse_spec, receiver
+from groundset.models.specs import LocalSpec, ModelSpec, parse_spec, receiver
 from groundset.printing import say
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine

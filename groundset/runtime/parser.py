@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from groundset.models.catalogue import CATALOGUE, near_matches
-from groundset.models.progress import PullProgress
+from groundset.models.download import PullProgress
 from groundset.models.pull import pull
 from programs.errors import ModelError, UnknownModelError
 

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from groundset.commands.tables import print_table
-from groundset.models.progress import ConsoleProgress
+from groundset.models.download import ConsoleProgress
 from groundset.printing import printable, say, tell
 from groundset.progress import Progress
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from groundset.folders import check_own, whole_folder
-from groundset.models.progress import human_size
+from groundset.models.download import human_size
 from groundset.sets.exports.hf import CORPUS, QA, by_split, corpus_table, qa_table
 from groundset.sets.hub.card import Publication, card_body, data_file, front_matter
 from groundset.sets.hub.merging import merged_card

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from groundset.commands import models as command
 from groundset.models import HubSpec, LocalSpec, ensure_available, parse_spec
-from groundset.models.hub_files import fetched_sha256
+from groundset.models.hub import fetched_sha256
 from groundset.models.hub_names import fetched_files
 from groundset.models.specs import receiver
 from programs.critics.states import folder_of
@@ -290,7 +290,7 @@ def test_a_file_that_is_no_gguf_is_refused_before_it_has_come(hub, home, notes):
 def test_a_file_that_is_larger_than_the_memory_is_not_fetched(hub, notes, monkeypatch):
     hub.put("org/tiny-GGUF", {"tiny.Q2_K.gguf": WEIGHTS, "huge.gguf": WEIGHTS})
     hub.sizes["huge.gguf"] = 40_000_000_000
-    monkeypatch.setattr("groundset.models.hub_asking.machine_bytes", lambda: 16_000_000_000)
+    monkeypatch.setattr("groundset.models.hub_client.machine_bytes", lambda: 16_000_000_000)
     said = refused("hf/org/tiny-GGUF/huge.gguf", WeightsError, notes)
     assert "takes 40.00 GB, and this machine has 16.00 GB of memory; name a smaller file: tiny.Q" in said
     assert "huge.gguf," not in said
@@ -300,7 +300,7 @@ def test_a_file_that_is_larger_than_the_memory_is_not_fetched(hub, notes, monkey
 def test_a_full_disk(hub, home, notes, monkeypatch):
     usage = SimpleNamespace(free=10)
     with monkeypatch.context() as patch:
-        patch.setattr("groundset.models.parts.shutil.disk_usage", lambda _: usage)
+        patch.setattr("groundset.models.download.shutil.disk_usage", lambda _: usage)
         with pytest.raises(ModelError, match=r"^Not enough disk space in .*GROUNDSET_HOME moves the cache"):
             ready(NAME, notes)
 
@@ -308,7 +308,7 @@ def test_a_full_disk(hub, home, notes, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("groundset.models.parts.os.fsync", full)
+        patch.setattr("groundset.models.download.os.fsync", full)
         with pytest.raises(ModelError, match=rf"^The disk is full: {NAME} needs room at .*GROUNDSET_HOME"):
             ready(NAME, notes)
     assert not [path for path in (home / "models").rglob("*") if path.is_file()]

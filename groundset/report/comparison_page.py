@@ -4,7 +4,7 @@ from groundset.report import pictures
 from groundset.report.blocks import Grid, PageSection, Picture
 from groundset.report.comparison import RunComparison
 from groundset.report.page import render
-from groundset.retrieval_eval.figures import told_p
+from groundset.stats import p_text
 
 DIFFERENCES = ("measure", "run", "difference", "p", "seen from")
 
@@ -46,7 +46,7 @@ def difference_rows(comparison: RunComparison) -> list[tuple[str, ...]]:
             change.measure.name,
             comparison.names[change.run],
             f"{change.told()}{', real' if change.is_real else ''}",
-            told_p(change.p),
+            p_text(change.p),
             change.seen_from(),
         )
         for change in comparison.changes
@@ -60,7 +60,7 @@ def _picture(comparison: RunComparison, kind: str, title: str, across: str) -> P
     several = len(comparison.names) > 2
     labels = [f"{change.measure.name}{f', {comparison.names[change.run]}' if several else ''}" for change in shown]
     found = [tuple(100 * part for part in (change.found.gain, change.found.low, change.found.high)) for change in shown]
-    rows = [(label, change.told(), told_p(change.p)) for label, change in zip(labels, shown, strict=True)]
+    rows = [(label, change.told(), p_text(change.p)) for label, change in zip(labels, shown, strict=True)]
     return Picture(
         title,
         "A point for each difference with its 95 % interval; one that crosses the line of zero may be none.",

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundset.report.facts import RunFacts
-from groundset.retrieval_eval.figures import Values
+from groundset.stats import Values
 
 DIFFICULTIES = ("easy", "middling", "hard")
 EARLY = 5

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.retrieval_eval.figures import Units, units_of
+from groundset.stats import Units, resampling_units
 from groundset.store.calls import CallTotals
 from groundset.store.record import run_files
 from groundset.store.reviews import Consensus, readings
@@ -110,8 +110,8 @@ class RunFacts:
 
     @cached_property
     def units(self) -> tuple[Units, bool]:
-        """Return what intervals draw together; see :func:`groundset.retrieval_eval.figures.units_of`."""
-        return units_of([sample.contexts[0].doc_id if sample.contexts else "" for sample in self.samples])
+        """Return what intervals draw together; see :func:`groundset.stats.resampling_units`."""
+        return resampling_units([sample.contexts[0].doc_id if sample.contexts else "" for sample in self.samples])
 
     @property
     def max_rank(self) -> int:

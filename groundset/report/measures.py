@@ -12,7 +12,7 @@ from groundset.report.facts import RunFacts
 from groundset.report.likeness import nearest_other, to_passages
 from groundset.report.words import lengths, overlaps
 from groundset.retrieval.index import SEARCH_DEPTH
-from groundset.retrieval_eval.figures import Values
+from groundset.stats import Values
 
 Places = NDArray[np.int64]
 

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from groundset import stats
 from groundset.progress import counted
 from groundset.report.blocks import Stated
-from groundset.retrieval_eval.figures import Units, Values, mean, share_of
+from groundset.stats import Units, Values, bootstrap_mean
 
 UNKNOWN = "not known"
 
 
 def wilson(part: int, whole: int) -> tuple[float, float]:
     """Return the bounds of Wilson's 95 % interval of a share; all there is for an empty whole."""
-    found = share_of(min(part, whole), whole)
+    found = stats.wilson(min(part, whole), whole)
     return (0.0, 1.0) if found is None else (found.low, found.high)
 
 
@@ -39,7 +40,7 @@ def stated_mean(name: str, values: Values, units: Units, meaning: str = "", *, a
     """Return the mean of values between 0 and 1, one for each question, with its interval by ``units``."""
     if not len(values):
         return Stated(name, UNKNOWN, "0 questions", "", meaning)
-    found = mean(values, units)
+    found = bootstrap_mean(values, units)
     told = percent(found.value) if as_share else f"{found.value:.2f}"
     interval = bounds(found.low, found.high) if as_share else f"{found.low:.2f} to {found.high:.2f}"
     return Stated(name, told, counted(len(values), "question"), interval, meaning)

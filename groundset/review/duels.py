@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from groundset.retrieval_eval.figures import ALPHA, Figure, holm, mcnemar, share_of
 from groundset.review.desk import Desk, Item
+from groundset.stats import ALPHA, Estimate, fisher, holm, mcnemar, wilson
 
 PAIRED = "sign test over passages that both runs asked about"
 APART = "Fisher's exact test, for the runs asked about other passages"
@@ -21,7 +21,7 @@ class Entrant(NamedTuple):
     items: int
     read: int
     signed: int
-    share: Figure | None
+    share: Estimate | None
 
 
 class Duel(NamedTuple):
@@ -56,7 +56,7 @@ def entrants(desk: Desk) -> list[Entrant]:
     for run, name in enumerate(desk.names):
         own = [good for item, good in verdicts if item.run == run]
         items = sum(item.run == run for item in desk.items)
-        found.append(Entrant(name, items, len(own), sum(own), share_of(sum(own), len(own))))
+        found.append(Entrant(name, items, len(own), sum(own), wilson(sum(own), len(own))))
     return found
 
 
@@ -106,8 +106,5 @@ def _duel(first: str, one: dict[str, list[bool]], second: str, other: dict[str, 
         gains = np.array([np.mean(one[name]) - np.mean(other[name]) for name in shared])
         better, worse = int((gains > 0).sum()), int((gains < 0).sum())
         return Duel(first, second, PAIRED, len(shared), better, worse, mcnemar(gains))
-    from scipy.stats import fisher_exact
-
-    sides = [[good for goods in side.values() for good in goods] for side in (one, other)]
-    table = [[sum(side), len(side) - sum(side)] for side in sides]
-    return Duel(first, second, APART, 0, 0, 0, float(fisher_exact(table).pvalue))
+    sides = [np.array([good for goods in side.values() for good in goods]) for side in (other, one)]
+    return Duel(first, second, APART, 0, 0, 0, fisher(*sides))

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from groundset.retrieval_eval.figures import Figure, share_of
 from groundset.review.desk import Desk
+from groundset.stats import Estimate, kappa, wilson
 
 
 class Headway(NamedTuple):
@@ -15,7 +15,7 @@ class Headway(NamedTuple):
     mended: int
     refused: int
     skipped: int
-    share: Figure | None
+    share: Estimate | None
 
     @property
     def read(self) -> int:
@@ -39,7 +39,7 @@ def progress_of(desk: Desk) -> Headway:
     """Return how far the reader is."""
     counts = desk.counts()
     signed = counts["signed"] + counts["mended"]
-    share = share_of(signed, signed + counts["refused"])
+    share = wilson(signed, signed + counts["refused"])
     return Headway(len(desk.items), signed, counts["mended"], counts["refused"], counts["skipped"], share)
 
 
@@ -57,12 +57,7 @@ def agreements(desk: Desk) -> list[Agreement]:
 
 def kappa_of(pairs: Sequence[tuple[str, str]]) -> float | None:
     """Return Cohen's kappa of what two readers said of the same; None where one says the same of everything."""
-    one, other = zip(*pairs, strict=True)
-    if len(set(one)) == 1 or len(set(other)) == 1:
-        return None
-    from sklearn.metrics import cohen_kappa_score
-
-    return float(cohen_kappa_score(one, other))
+    return kappa(*zip(*pairs, strict=True))
 
 
 def _agreement(reader: str, pairs: list[tuple[str, str]]) -> Agreement:

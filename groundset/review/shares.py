@@ -6,8 +6,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from groundset.retrieval_eval.figures import Figure, share_of
 from groundset.review.progress import kappa_of
+from groundset.stats import Estimate, wilson
 from groundset.store.reviews import Review, readings
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
@@ -30,9 +30,9 @@ class Tally:
         self.read += 1
 
     @property
-    def share(self) -> Figure | None:
+    def share(self) -> Estimate | None:
         """Return the share of good ones with its 95 % interval by Wilson; None where nothing was read."""
-        return share_of(self.good, self.read)
+        return wilson(self.good, self.read)
 
 
 class TwoReaders(NamedTuple):

@@ -7,8 +7,8 @@ from groundset.report import pictures
 from groundset.report.blocks import Grid, PageSection, Picture, Stated
 from groundset.report.facts import RunFacts
 from groundset.report.pictures import Curve
-from groundset.report.power import detectable_difference, questions_needed
 from groundset.report.shares import UNKNOWN
+from groundset.stats import detectable_difference, questions_needed
 
 _DISAGREEMENTS = (0.05, 0.1, 0.2, 0.4)
 _USUAL = 0.2  # of these the one that is told first

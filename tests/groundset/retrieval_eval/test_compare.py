@@ -17,8 +17,7 @@ from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.compare import compare
-from groundset.retrieval_eval.results import sample_rows
-from groundset.retrieval_eval.settings import settings_of
+from groundset.retrieval_eval.configs import retriever_configs
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
 
@@ -83,8 +82,8 @@ def first_token(tmp_path_factory):
 def searched(folder, embedders=(), chunkers=(), sizes=(), *, store="faiss", load=load):
     teller = Quiet()
     with RunStore.read(folder) as run:
-        settings = settings_of(make_config(run.meta("configuration")), embedders, chunkers, sizes)
-        return compare(run, settings, vector_store=store, load_embedder=load, teller=teller), teller
+        settings = retriever_configs(make_config(run.meta("configuration")), embedders, chunkers, sizes)
+        return compare(run, settings, vector_store=store, load_embedder=load, monitor=teller), teller
 
 
 def test_the_runs_own_row_says_what_the_run_said(folder, minilm):
@@ -123,7 +122,7 @@ def test_several_needed_chunks_must_all_be_found(folder):
 
 def test_documents_are_cut_and_embedded_again(folder, first_token):
     comparison, teller = searched(folder, ["all-minilm-l6-v2", first_token], ["recursive", "token"], [200])
-    told = [(r.setting.embedder.rsplit("/", 1)[-1], r.setting.chunker, r.setting.size) for r in comparison.results]
+    told = [(r.config.embedder.rsplit("/", 1)[-1], r.config.chunker, r.config.size) for r in comparison.results]
     assert told == [
         ("all-minilm-l6-v2", "recursive", "800 characters"),
         ("all-minilm-l6-v2", "recursive", "200 characters"),
@@ -163,7 +162,7 @@ def test_other_weights_of_the_same_name_are_refused(folder, minilm):
 
 def test_rows_hold_what_came_first(folder):
     comparison, _ = searched(folder)
-    rows = sample_rows(comparison.samples, comparison.results[0])
+    rows = comparison.results[0].rows(comparison.samples)
     assert list(rows[0]) == [
         "id",
         "question",

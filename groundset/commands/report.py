@@ -35,9 +35,9 @@ def report(
     """
     from groundset.commands.outputs import name_of, tell
     from groundset.progress import Progress
-    from groundset.report.report import default_out, write_report
+    from groundset.report.report import NAME, write_report
 
-    place = out or default_out(run)
+    place = out or run / NAME
     with Progress().waiting("Writing the report"):
         page = write_report(run, out)
     tell(f"Report: {name_of(place)}.", place)

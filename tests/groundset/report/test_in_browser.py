@@ -8,7 +8,6 @@ import pytest
 from reported_run import EVIL, EVILS, make_run
 
 from groundset.report.comparison import compare_runs
-from groundset.report.comparison_page import comparison_page
 from groundset.report.report import write_report
 
 CONTRAST = """() => {
@@ -35,7 +34,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("pages")
     runs = [make_run(folder / name, evils=EVILS) for name in ("one", EVIL.replace("/", "\u2044"))]
     write_report(runs[1], folder / "report.html")
-    (folder / "comparison.html").write_text(comparison_page(compare_runs(runs)), encoding="utf-8")
+    (folder / "comparison.html").write_text(compare_runs(runs).page(), encoding="utf-8")
     return [(folder / name).as_uri() for name in ("report.html", "comparison.html")]
 
 

@@ -18,8 +18,8 @@ def compare(
 ) -> None:
     """Compare runs with the first of them.
 
-    Prints their figures side by side, which differences are real and how large one would have had to be to be seen.
-    The runs may be over the same documents or not; it is said which.
+    Prints their figures side by side, which differences are real, and how large one has to be to be seen. The runs may
+    be over the same documents or not; the notes say which.
     """
     from groundset.commands.outputs import name_of, tell
     from groundset.commands.tables import print_json, print_line, print_table

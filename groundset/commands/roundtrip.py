@@ -1,4 +1,4 @@
-"""`groundset roundtrip`: the questions of a run, searched again under other retrievers."""
+"""`groundset roundtrip`: the questions of a run, searched again by other retrievers."""
 
 import csv
 import json
@@ -48,7 +48,7 @@ def roundtrip(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where each question's answer under the run's setting goes: .csv or .jsonl.",
+            help="Write what each question found with the run's own retriever: .csv or .jsonl.",
             callback=new_file,
         ),
     ] = None,
@@ -57,7 +57,7 @@ def roundtrip(
     """Compare retrievers by the questions of a run.
 
     Cuts and embeds the run's documents again for every combination of embedder, chunker and chunk size, searches every
-    question, and says which differences are real. The run's own setting comes first. No language model is needed.
+    question, and says which differences are real. The run's own retriever comes first. No language model is needed.
     """
     from groundset.engine.config import make_config
     from groundset.files import whole_text

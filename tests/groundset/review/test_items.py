@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from groundset.review.marks import mark
+from groundset.review.items import mark
 
 
 def marked(text, foci, answer):

@@ -149,8 +149,8 @@ def _pages(session: ReviewSession) -> Blueprint:
         elif do not in {reason.name for reason in reasons_for(item.entry)}:
             abort(400)
         verdict, reason = _verdict(do)
-        submitted = session.submit(item, verdict, reason=reason, seen=seen, **texts)
-        return go_on(item, after=item.key, **_meanwhile(submitted.before))
+        before = session.submit(item, verdict, reason=reason, seen=seen, **texts)
+        return go_on(item, after=item.key, **_meanwhile(before))
 
     @pages.post("/undo")
     def undo() -> Response:

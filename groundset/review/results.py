@@ -1,9 +1,8 @@
 """What reviews come to: progress and agreement, shares by what tells samples apart, and pairwise review of runs."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -12,13 +11,14 @@ import numpy as np
 
 from groundset.review.session import ListedItem, ReviewSession
 from groundset.stats import ALPHA, Estimate, fisher, holm, kappa, mcnemar, wilson
-from groundset.store.reviews import Review, readings
+from groundset.store.reviews import Consensus, readings
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
 from programs.types import Sample
 
 # What samples are told apart by, in the order in which it is shown; the last comes from reviews, not from samples.
 GROUPS = ("run", "recipe", "evolution", "kind", "language", "document", "reader")
+Marked = tuple[str, bool]  # a value of a group, and whether one with it was found good
 
 
 class ReviewProgress(NamedTuple):
@@ -50,17 +50,11 @@ class Agreement(NamedTuple):
     kappa: float | None
 
 
-@dataclass
-class Tally:
+class Tally(NamedTuple):
     """How many were reviewed, and how many of them were found good."""
 
-    good: int = 0
-    reviewed: int = 0
-
-    def add(self, good: bool) -> None:
-        """Count one more."""
-        self.good += good
-        self.reviewed += 1
+    good: int
+    reviewed: int
 
     @property
     def share(self) -> Estimate | None:
@@ -68,8 +62,7 @@ class Tally:
         return wilson(self.good, self.reviewed)
 
 
-@dataclass
-class ReviewSummary:
+class ReviewSummary(NamedTuple):
     """What the reviews of runs come to.
 
     Attributes:
@@ -83,14 +76,14 @@ class ReviewSummary:
         agreements: of every two reviewers of some of the same.
     """
 
-    samples: Tally = field(default_factory=Tally)
-    groups: dict[str, dict[str, Tally]] = field(default_factory=lambda: {name: {} for name in GROUPS})
-    unread: int = 0
-    mended: int = 0
-    disputed: int = 0
-    rejects: Tally = field(default_factory=Tally)
-    steps: dict[str, Tally] = field(default_factory=dict)
-    agreements: list[Agreement] = field(default_factory=list)
+    samples: Tally
+    groups: dict[str, dict[str, Tally]]
+    unread: int
+    mended: int
+    disputed: int
+    rejects: Tally
+    steps: dict[str, Tally]
+    agreements: list[Agreement]
 
 
 class RunShare(NamedTuple):
@@ -137,14 +130,13 @@ def progress_of(session: ReviewSession) -> ReviewProgress:
 
 def agreements(session: ReviewSession) -> list[Agreement]:
     """Return how the reviewer agrees with every other one who reviewed some of the same; the reviewer comes first."""
-    pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    found = []
     for log in session.logs:
         for rows in log.latest.values():
             verdicts = {name: row.review.verdict for name, row in rows.items() if row.review and row.review.verdict}
             if own := verdicts.pop(session.reviewer, None):
-                for name, verdict in verdicts.items():
-                    pairs[session.reviewer, name].append((own, verdict))
-    return _agreements(pairs, session.kind)
+                found += [((session.reviewer, name), (own, verdict)) for name, verdict in verdicts.items()]
+    return _agreements(found, session.kind)
 
 
 def summarise_reviews(folders: Sequence[Path]) -> ReviewSummary:
@@ -155,27 +147,42 @@ def summarise_reviews(folders: Sequence[Path]) -> ReviewSummary:
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise InputError("a run is named twice; name every RUN once")
-    summary = ReviewSummary()
+    reviewed: list[Consensus] = []
+    unread, rows, rejects = 0, {name: list[Marked]() for name in GROUPS}, list[Marked]()
     verdicts: dict[str, dict[tuple[Path, str], dict[str, str]]] = {"sample": {}, "reject": {}}
     for folder in folders:
         with RunStore.read(folder) as store:
-            reviews = store.reviews.standing()
-            for review in reviews:
-                by_reviewer = verdicts[review.kind].setdefault((folder, review.item), {})
-                by_reviewer[review.reader] = str(review.verdict)
-            _add_samples(summary, store, reviews)
-            _add_rejects(summary, store, reviews)
-    for kind, items in verdicts.items():
-        pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-        for found in items.values():
-            for one, other in combinations(sorted(found), 2):
-                pairs[one, other].append((found[one], found[other]))
-        summary.agreements += _agreements(pairs, kind)
-    for tallies in (*summary.groups.values(), summary.steps):
-        ordered = sorted(tallies.items(), key=lambda item: (-item[1].reviewed, item[0]))
-        tallies.clear()
-        tallies.update(ordered)
-    return summary
+            reviews, samples = store.reviews.standing(), list(store.results.samples())
+            refused = list(store.results.rejects())
+            recipe = str((store.meta("configuration") or {}).get("recipe") or "")
+        consensus, of_rejects = readings(reviews), readings(reviews, "reject")
+        for sample in samples:
+            if found := consensus.get(sample.id):
+                reviewed.append(found)
+                for name, value in _facts(sample, folder, recipe):
+                    rows[name].append((value, found.verdict == "good"))
+        ids = {sample.id for sample in samples}
+        unread += len(ids - consensus.keys())
+        for review in reviews:
+            verdicts[review.kind].setdefault((folder, review.item), {})[review.reader] = str(review.verdict)
+            if review.kind == "sample" and review.item in ids:
+                rows["reader"].append((review.reader, review.verdict == "good"))
+        for place, reject in enumerate(refused, 1):
+            if found := of_rejects.get(str(place)):
+                rejects.append((reject.step, found.verdict == "good"))
+    signed = [found for found in reviewed if found.verdict == "good"]
+    return ReviewSummary(
+        samples=Tally(len(signed), len(reviewed)),
+        groups={name: _tallies(found) for name, found in rows.items()},
+        unread=unread,
+        mended=sum(found.question is not None or found.answer is not None for found in signed),
+        disputed=sum(found.verdict == "disputed" for found in reviewed),
+        rejects=Tally(sum(good for _, good in rejects), len(rejects)),
+        steps=_tallies(rejects),
+        agreements=[
+            agreement for kind, items in verdicts.items() for agreement in _agreements(_pairs(items.values()), kind)
+        ],
+    )
 
 
 def run_shares(session: ReviewSession) -> list[RunShare]:
@@ -213,33 +220,31 @@ def pairwise_tests(session: ReviewSession) -> list[PairwiseTest]:
     return [test._replace(p=p) for test, p in zip(found, holm([test.p for test in found]), strict=True)]
 
 
-def _agreements(pairs: Mapping[tuple[str, str], Sequence[tuple[str, str]]], what: str) -> list[Agreement]:
+def _agreements(verdicts: Iterable[tuple[tuple[str, str], tuple[str, str]]], what: str) -> list[Agreement]:
+    """Return the agreement of each pair of reviewers, from what the two said of each item."""
+    pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    for names, said in verdicts:
+        pairs[names].append(said)
     return [
         Agreement(names, what, len(found), sum(one == other for one, other in found), kappa(*zip(*found, strict=True)))
         for names, found in sorted(pairs.items())
     ]
 
 
-def _add_samples(summary: ReviewSummary, store: RunStore, reviews: Sequence[Review]) -> None:
-    consensus = readings(reviews)
-    recipe = str((store.meta("configuration") or {}).get("recipe") or "")
-    verdicts: dict[str, list[Review]] = defaultdict(list)
-    for review in reviews:
-        if review.kind == "sample":
-            verdicts[review.item].append(review)
-    for sample in store.results.samples():
-        found = consensus.get(sample.id)
-        if found is None:
-            summary.unread += 1
-            continue
-        signed = found.verdict == "good"
-        summary.samples.add(signed)
-        summary.disputed += found.verdict == "disputed"
-        summary.mended += signed and not (found.question is None and found.answer is None)
-        for name, value in _facts(sample, store.folder, recipe):
-            summary.groups[name].setdefault(value, Tally()).add(signed)
-        for review in verdicts[sample.id]:
-            summary.groups["reader"].setdefault(review.reader, Tally()).add(review.verdict == "good")
+def _pairs(items: Iterable[Mapping[str, str]]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    for verdicts in items:
+        for one, other in combinations(sorted(verdicts), 2):
+            yield (one, other), (verdicts[one], verdicts[other])
+
+
+def _tallies(rows: Iterable[Marked]) -> dict[str, Tally]:
+    """Count good ones by value; the value with most reviews comes first."""
+    reviewed, good = Counter[str](), Counter[str]()
+    for value, is_good in rows:
+        reviewed[value] += 1
+        good[value] += is_good
+    order = sorted(reviewed, key=lambda value: (-reviewed[value], value))
+    return {value: Tally(good[value], reviewed[value]) for value in order}
 
 
 def _facts(sample: Sample, folder: Path, recipe: str) -> Iterator[tuple[str, str]]:
@@ -253,14 +258,6 @@ def _facts(sample: Sample, folder: Path, recipe: str) -> Iterator[tuple[str, str
         "document": dict.fromkeys(chunk.path for chunk in sample.contexts),
     }
     yield from ((name, value) for name, values in facts.items() for value in values if value)
-
-
-def _add_rejects(summary: ReviewSummary, store: RunStore, reviews: Sequence[Review]) -> None:
-    consensus = readings(reviews, "reject")
-    for place, reject in enumerate(store.results.rejects() if consensus else (), 1):
-        if found := consensus.get(str(place)):
-            summary.rejects.add(found.verdict == "good")
-            summary.steps.setdefault(reject.step, Tally()).add(found.verdict == "good")
 
 
 def _verdicts(session: ReviewSession) -> list[tuple[ListedItem, bool]]:

@@ -25,13 +25,6 @@ class LogRow(NamedTuple):
     review: Review | None
 
 
-class Click(NamedTuple):
-    """When a reviewer clicked, and the name of the click."""
-
-    when: datetime
-    name: str
-
-
 class ListedItem(NamedTuple):
     """A sample or a reject to be reviewed.
 
@@ -44,13 +37,6 @@ class ListedItem(NamedTuple):
     run: int
     entry: Entry
     key: str
-
-
-class Submitted(NamedTuple):
-    """What became of a verdict: whether it was stored, and what another tab had stored since the page was made."""
-
-    stored: bool
-    before: Review | None
 
 
 class ReviewLog:
@@ -85,14 +71,14 @@ class ReviewLog:
             self._table.add(*reviews)
             self.refresh()
 
-    def last_click(self, reviewer: str, items: Container[str]) -> Click | None:
-        """Return the last click of a reviewer about some items that was not undone."""
+    def last_click(self, reviewer: str, items: Container[str]) -> tuple[datetime, str] | None:
+        """Return when a reviewer clicked last about some items, and the name of that click, if it was not undone."""
         undone = set()
         for review in reversed(self._rows.values()):
             if review.reader == reviewer and review.undoes:
                 undone.add(review.undoes)
             elif review.reader == reviewer and review.item in items and review.click and review.click not in undone:
-                return Click(review.read_at, review.click)
+                return review.read_at, review.click
         return None
 
     def undo(self, click: str) -> list[str]:
@@ -138,13 +124,8 @@ class ReviewSession:
     ) -> None:
         """Open the runs to be reviewed.
 
-        Args:
-            folders: of the runs.
-            reviewer: a name of their own choosing.
-            kind: samples or rejects.
-            steps: of the rejects, only those of these steps.
-            seed: shuffles the items; without one they come in the order of the runs.
-            blind: hides where they come from.
+        ``steps`` leaves out the rejects of other steps. ``seed`` shuffles the items; without one they come in the order
+        of the runs.
 
         Raises:
             InputError: a folder holds no run or cannot be written, a run is named twice, or there are no rejects of a
@@ -283,24 +264,19 @@ class ReviewSession:
         question: str | None = None,
         answer: str | None = None,
         seen: int | None = None,
-    ) -> Submitted:
-        """Store a verdict, unless the same one is there already.
+    ) -> Review | None:
+        """Store a verdict, unless the same one is there already; return what another tab had stored meanwhile.
 
-        Args:
-            item: what it is about.
-            verdict: ``good`` signs, ``bad`` refuses.
-            reason: why it is bad.
-            question, answer: what the reviewer wrote in place of the text.
-            seen: the number of the last row when the page was made, 0 for none; None does not ask.
+        ``question`` and ``answer`` are what the reviewer wrote in place of the text; ``seen`` is the number of the last
+        row when the page was made, 0 for none, and None does not ask.
         """
         self.refresh()
         number, own = self.latest(item)
         before = own if seen is not None and number != seen else None
         review = {"verdict": verdict, "reason": reason, "question": question, "answer": answer}
-        if own and all(getattr(own, name) == value for name, value in review.items()):
-            return Submitted(False, before)
-        self._add([item], **review)
-        return Submitted(True, before)
+        if not own or any(getattr(own, name) != value for name, value in review.items()):
+            self._add([item], **review)
+        return before
 
     def submit_all(self, items: Sequence[ListedItem], verdict: Literal["good", "bad"], reason: str | None) -> None:
         """Store one verdict for many items, as one click."""
@@ -319,7 +295,8 @@ class ReviewSession:
         clicks = [click for click in found if click]
         if not clicks:
             return []
-        undone = [log.undo(max(clicks).name) for log in self.logs]
+        _, name = max(clicks)
+        undone = [log.undo(name) for log in self.logs]
         return [item for item in self.items if item.entry.item in undone[item.run]]
 
     def _add(self, items: Sequence[ListedItem], **review: Any) -> None:

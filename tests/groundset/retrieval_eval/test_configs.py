@@ -1,3 +1,5 @@
+"""Which retrievers are compared."""
+
 import pytest
 
 from groundset.engine.config import make_config
@@ -5,6 +7,7 @@ from groundset.retrieval_eval.configs import own_retriever, retriever_configs
 from programs.errors import InputError
 
 RUN = {"documents": ("docs",), "embedder": "mini", "chunk_overlap": 100}
+OWN = ("mini", "recursive", "1000 characters")
 
 
 def configs(given, *options):
@@ -12,32 +15,30 @@ def configs(given, *options):
 
 
 def rows(found):
-    return [(each.embedder, each.chunker, each.size) for each in found]
+    return [(config.embedder, config.chunker, config.size) for config in found]
 
 
 def test_the_runs_own_retriever_comes_first_and_once():
     found = configs(RUN, ["large", "mini"], ["sentence", "recursive"], [500, 1000])
     assert found[0] == own_retriever(make_config(RUN))
-    assert rows(found) == [
-        ("mini", "recursive", "1000 characters"),
-        ("large", "sentence", "500 characters"),
-        ("large", "sentence", "1000 characters"),
-        ("large", "recursive", "500 characters"),
-        ("large", "recursive", "1000 characters"),
-        ("mini", "sentence", "500 characters"),
-        ("mini", "sentence", "1000 characters"),
-        ("mini", "recursive", "500 characters"),
-    ]
+    cuts = [(chunker, f"{size} characters") for chunker in ("sentence", "recursive") for size in (500, 1000)]
+    every = [(embedder, *cut) for embedder in ("large", "mini") for cut in cuts]
+    assert rows(found) == [OWN, *(row for row in every if row != OWN)]
 
 
-def test_what_is_not_named_is_as_in_the_run():
-    assert rows(configs(RUN, [], [], [])) == [("mini", "recursive", "1000 characters")]
-    assert rows(configs(RUN, ["large"], [], []))[1:] == [("large", "recursive", "1000 characters")]
-    assert rows(configs(RUN, [], ["word"], []))[1:] == [("mini", "word", "200 words")]
-    assert rows(configs({**RUN, "chunk_size": 700}, [], ["recursive", "token"], [])) == [
-        ("mini", "recursive", "700 characters"),
-        ("mini", "token", "256 tokens"),
-    ]
+@pytest.mark.parametrize(
+    ("given", "options", "others"),
+    [
+        ({}, ([], [], []), []),
+        ({}, (["large"], [], []), [("large", "recursive", "1000 characters")]),
+        ({}, ([], ["word"], []), [("mini", "word", "200 words")]),
+        ({"chunk_size": 700}, ([], ["recursive", "token"], []), [("mini", "token", "256 tokens")]),
+    ],
+)
+def test_what_is_not_named_is_as_in_the_run(given, options, others):
+    own, *found = rows(configs({**RUN, **given}, *options))
+    assert own == ("mini", "recursive", f"{given.get('chunk_size', 1000)} characters")
+    assert found == others
 
 
 def test_the_overlap_keeps_its_share_and_small_chunks_are_not_joined_away():
@@ -50,8 +51,7 @@ def test_the_overlap_keeps_its_share_and_small_chunks_are_not_joined_away():
 
 @pytest.mark.parametrize("given", [{"chunks": "mine.parquet"}, {"documents": ("docs", "mine.jsonl")}])
 def test_chunks_that_the_user_brought_are_a_retriever_of_their_own(given):
-    found = configs({**RUN, **given}, [], ["recursive"], [])
-    assert rows(found) == [("mini", "own chunks", ""), ("mini", "recursive", "1000 characters")]
+    assert rows(configs({**RUN, **given}, [], ["recursive"], [])) == [("mini", "own chunks", ""), OWN]
 
 
 def test_an_unknown_chunker_is_refused():

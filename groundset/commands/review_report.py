@@ -1,4 +1,4 @@
-"""What `groundset review --report` prints: what reviewers signed, by what tells samples apart."""
+"""What `groundset review --report` prints: what reviewers signed, by group of samples."""
 
 from collections.abc import Mapping
 from pathlib import Path

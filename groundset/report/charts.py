@@ -17,7 +17,7 @@ from groundset.report.page import Chart, PageTable, interval, percent
 
 Numbers = Sequence[float] | NDArray[Any]
 
-# Stand for what the page decides. The three hues are Okabe's and Ito's, told apart by colour-blind readers too.
+# Stand for what the page decides. The three hues are Okabe's and Ito's, which colour-blind readers distinguish too.
 _INK, _FIRST, _SECOND, _THIRD, _PALE = "#010203", "#0072b2", "#d55e00", "#009e73", "#8c8c8c"
 _COLOURS = {
     _INK: "currentColor", _FIRST: "var(--first)", _SECOND: "var(--second)", _THIRD: "var(--third)",
@@ -132,7 +132,7 @@ def points(key: str, layers: Sequence[tuple[str, NDArray[Any]]]) -> Markup:
 
 
 def lines(key: str, drawn: Sequence[Curve], across: str, up: str, marked: tuple[float, str] | None = None) -> Markup:
-    """Draw lines over a logarithmic axis, told apart by their strokes; ``marked`` is a place on it with a name."""
+    """Draw lines over a logarithmic axis, each with a stroke of its own; ``marked`` is a place on it with a name."""
     with _drawing(3.0) as (figure, axes):
         for line, style, colour in zip(drawn, _STYLES, (_FIRST, _SECOND, _THIRD, _INK), strict=False):
             axes.plot(line.across, line.up, linestyle=style, color=colour, linewidth=1.6)

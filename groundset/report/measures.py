@@ -88,7 +88,7 @@ def _embedder(run: RunAnalysis) -> Any:
 
 
 def _critic(run: RunAnalysis) -> Any:
-    """Return what tells one critic from another; its quality estimate does not, and older runs note less."""
+    """Return what identifies a critic: not its quality estimate; older runs note less."""
     return {name: run.judge[name] for name in ("model", "optimizer", "threshold") if name in run.judge}
 
 

@@ -102,7 +102,7 @@ def notes(comparison: Comparison, config: RunConfig) -> list[str]:
 
 
 def _name(config: RetrieverConfig, configs: Sequence[RetrieverConfig], beside: RetrieverConfig | None = None) -> str:
-    """Name a retriever by what tells it from the others, or from the one named before it."""
+    """Name a retriever by what differs from the others, or from the one named before it."""
     others = [beside] if beside else configs
     parts = []
     if not beside or beside.embedder != config.embedder:

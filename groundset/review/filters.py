@@ -83,7 +83,7 @@ def fact(run: str, entry: Entry, name: str) -> str:
 
 
 def choices(items: Iterable[tuple[str, Entry]]) -> dict[str, Counter[str]]:
-    """Return for each fact that tells items apart how many there are of each value; ``document`` among them."""
+    """Return for each fact that differs between items how many there are of each value; ``document`` among them."""
     found: dict[str, Counter[str]] = {name: Counter() for name in (*FACTS, "document")}
     for run, entry in items:
         for name in FACTS:

@@ -1,4 +1,4 @@
-"""What reviews come to: progress and agreement, shares by what tells samples apart, and pairwise review of runs."""
+"""What reviews come to: progress and agreement, shares by group of samples, and pairwise review of runs."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ from groundset.store.run_store import RunStore
 from programs.errors import InputError
 from programs.types import Sample
 
-# What samples are told apart by, in the order in which it is shown; the last comes from reviews, not from samples.
+# What samples are grouped by, in the order in which it is shown; the last comes from reviews, not from samples.
 GROUPS = ("run", "recipe", "evolution", "kind", "language", "document", "reader")
 Marked = tuple[str, bool]  # a value of a group, and whether one with it was found good
 
@@ -116,7 +116,7 @@ class PairwiseTest(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Say whether the runs can be told apart."""
+        """Say whether the runs differ."""
         return self.p < ALPHA
 
 
@@ -221,10 +221,10 @@ def pairwise_tests(session: ReviewSession) -> list[PairwiseTest]:
 
 
 def _agreements(verdicts: Iterable[tuple[tuple[str, str], tuple[str, str]]], what: str) -> list[Agreement]:
-    """Return the agreement of each pair of reviewers, from what the two said of each item."""
+    """Return the agreement of each pair of reviewers, from the verdicts of the two on each item."""
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for names, said in verdicts:
-        pairs[names].append(said)
+    for names, pair in verdicts:
+        pairs[names].append(pair)
     return [
         Agreement(names, what, len(found), sum(one == other for one, other in found), kappa(*zip(*found, strict=True)))
         for names, found in sorted(pairs.items())
@@ -248,7 +248,7 @@ def _tallies(rows: Iterable[Marked]) -> dict[str, Tally]:
 
 
 def _facts(sample: Sample, folder: Path, recipe: str) -> Iterator[tuple[str, str]]:
-    """Yield what tells a sample from others; nothing where it is not known."""
+    """Yield the groups of a sample and its values in them, as far as they are known."""
     facts: dict[str, Iterable[str]] = {
         "run": [str(folder)],
         "recipe": [recipe],

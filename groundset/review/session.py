@@ -1,4 +1,4 @@
-"""A review session: the items of one run or several in the order of review, and the log of what was said of each."""
+"""A review session: the items of one run or several in the order of review, and the log of their reviews."""
 
 import hashlib
 import secrets
@@ -187,11 +187,11 @@ class ReviewSession:
         return self._places[item.key]
 
     def latest(self, item: ListedItem) -> LogRow:
-        """Return what the reviewer said last of an item, even if that takes a verdict back, with its number."""
+        """Return the reviewer's last review of an item, which may take a verdict back, with its number."""
         return self.logs[item.run].latest.get(item.entry.item, {}).get(self.reviewer, LogRow(0, None))
 
     def own(self, item: ListedItem) -> Review | None:
-        """Return what the reviewer said last of an item, even if that takes a verdict back."""
+        """Return the reviewer's last review of an item, which may take a verdict back."""
         return self.latest(item).review
 
     def own_at(self, item: ListedItem, number: int | None) -> Review | None:

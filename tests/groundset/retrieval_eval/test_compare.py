@@ -217,40 +217,40 @@ def run(capsys, monkeypatch):
 
 def test_the_table_is_printed_and_the_rows_are_written(run, folder, tmp_path, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)  # tests in several processes have a width
-    status, said = run(folder, "--chunk-size", "800,300", "--out", tmp_path / "rows.csv")
-    assert status == 0, said.err
-    head, own, small, *lines = said.out.splitlines()
+    status, ran = run(folder, "--chunk-size", "800,300", "--out", tmp_path / "rows.csv")
+    assert status == 0, ran.err
+    head, own, small, *lines = ran.out.splitlines()
     assert head.split("  ")[0] == "embedder"
     assert own.startswith("all-minilm-l6-v2  recursive  800 characters")
     assert small.startswith("all-minilm-l6-v2  recursive  300 characters")
     assert len(re.findall(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", own)) == 3
-    assert "difference can be told apart with n=" in said.out or "finds more than" in said.out
+    assert "difference can be told apart with n=" in ran.out or "finds more than" in ran.out
     assert "questions about 6 documents; 95 % intervals draw questions anew" in lines[-1]
-    assert "Cutting 6 documents: recursive, 300 characters.\nEmbedding chunks with all-minilm-l6-v2: " in said.err
+    assert "Cutting 6 documents: recursive, 300 characters.\nEmbedding chunks with all-minilm-l6-v2: " in ran.err
     with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert {row["score"] for row in rows} == {"0", "1"}
 
-    status, said = run(folder, "--json", "--out", tmp_path / "rows.jsonl", "--vector-store", "qdrant")
-    assert status == 0, said.err
-    told = json.loads(said.out)
+    status, ran = run(folder, "--json", "--out", tmp_path / "rows.jsonl", "--vector-store", "qdrant")
+    assert status == 0, ran.err
+    printed = json.loads(ran.out)
     written = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["id"] for row in written] == [row["id"] for row in rows]
-    assert told["questions"] == len(rows)
-    [own] = told["settings"]
+    assert printed["questions"] == len(rows)
+    [own] = printed["settings"]
     assert own["own"]
     assert own["hit_at_1"][0] == pytest.approx(np.mean([row["score"] for row in written]), abs=1e-4)
     assert own["reciprocal_rank"][0] == pytest.approx(np.mean([row["reciprocal_rank"] for row in written]), abs=1e-4)
-    assert "Name other settings" in told["notes"][-1]
+    assert "Name other settings" in printed["notes"][-1]
 
 
 def test_the_files_of_the_run_are_not_replaced(run, folder):
     samples = folder / "samples.jsonl"
     samples.write_text("kept", encoding="utf-8")
     try:
-        status, said = run(folder, "--out", samples)
+        status, ran = run(folder, "--out", samples)
         assert status == 2
-        assert f"--out would replace the input {samples}; name another file" in said.err
+        assert f"--out would replace the input {samples}; name another file" in ran.err
         assert samples.read_text(encoding="utf-8") == "kept"
     finally:
         samples.unlink()
@@ -269,17 +269,17 @@ def test_the_files_of_the_run_are_not_replaced(run, folder):
 )
 def test_what_is_wrong_is_one_line_and_nothing_is_written(run, folder, options, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    status, said = run(folder, "--out", "rows.csv", *options)
+    status, ran = run(folder, "--out", "rows.csv", *options)
     assert status == 2
-    assert said.err.startswith("groundset: error: ")
-    assert message in said.err
-    assert len(said.err.splitlines()) == 1
+    assert ran.err.startswith("groundset: error: ")
+    assert message in ran.err
+    assert len(ran.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_run_is_refused(run, tmp_path):
-    status, said = run(tmp_path)
-    assert (status, "is not the folder of a run" in said.err) == (2, True)
+    status, ran = run(tmp_path)
+    assert (status, "is not the folder of a run" in ran.err) == (2, True)
 
 
 def test_a_run_that_chose_its_questions_has_a_note_that_it_is_flattered(run, tmp_path):
@@ -287,6 +287,6 @@ def test_a_run_that_chose_its_questions_has_a_note_that_it_is_flattered(run, tmp
         return [(chunk.text[:60], ((chunk,),), None) for chunk in chunks[:12]]
 
     make_run(tmp_path / "run", SAMPLES[:3], ask, CorpusOptions(chunk_size=600), max_rank=5)
-    status, said = run(tmp_path / "run", "--chunk-size", 300)
-    assert status == 0, said.err
-    assert "The first row is flattered: the run kept only questions that found their chunk at rank 5" in said.out
+    status, ran = run(tmp_path / "run", "--chunk-size", 300)
+    assert status == 0, ran.err
+    assert "The first row is flattered: the run kept only questions that found their chunk at rank 5" in ran.out

@@ -28,7 +28,7 @@ from groundset.data_files import data_path
 from groundset.models.pull import pull
 from groundset.processors import usable_processors
 from groundset.retrieval.embedder import load_embedder
-from groundset.retrieval_eval.figures import mcnemar
+from groundset.stats import mcnemar
 from optimizers.labels import QuestionLabel, read_labels
 
 _MODEL = "all-minilm-l6-v2"

@@ -23,7 +23,7 @@ class Compared:
     def __init__(self, comparison: "RunComparison") -> None:
         """Hold a comparison; use :func:`compare` instead."""
         self._comparison = comparison
-        self.record: dict[str, Any] = comparison.record()
+        self.record: dict[str, Any] = comparison.to_dict()
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a table with a row for each difference that was tested."""
@@ -39,12 +39,11 @@ class Compared:
             InputError: the file cannot be written.
         """
         from groundset.files import write_text
-        from groundset.report.comparison_page import comparison_page
         from groundset.report.report import check_page
 
         (file,) = paths_of("out", out)
         check_page(file)
-        write_text(file, comparison_page(self._comparison))
+        write_text(file, self._comparison.page())
         return file
 
     def __repr__(self) -> str:

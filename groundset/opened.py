@@ -145,11 +145,11 @@ class Run(Sequence[Sample]):
         Raises:
             InputError: the file cannot be written.
         """
-        from groundset.report.report import default_out, write_report
+        from groundset.report.report import NAME, write_report
 
         file = None if out is None else paths_of("out", out)[0]
         write_report(self.folder, file)
-        return file or default_out(self.folder)
+        return file or self.folder / NAME
 
     @for_python
     def sample(self, size: int, *, out: str | Path, by: str | None = None, seed: int = 0) -> "Run":

@@ -18,15 +18,14 @@ def compare(
 ) -> None:
     """Compare runs with the first of them.
 
-    Prints their figures side by side, which differences are real and how large one would have had to be to be seen.
-    The runs may be over the same documents or not; it is said which.
+    Prints their figures side by side, which differences are real, and how large one has to be to be seen. The runs may
+    be over the same documents or not; the notes say which.
     """
     from groundset.commands.outputs import name_of, tell
     from groundset.commands.tables import print_json, print_line, print_table
     from groundset.files import is_standard_output, write_text
     from groundset.printing import say
-    from groundset.report.comparison import compare_runs
-    from groundset.report.comparison_page import DIFFERENCES, comparison_page, difference_rows
+    from groundset.report.comparison import DIFFERENCES, compare_runs
     from groundset.report.report import check_page
     from programs.errors import InputError
 
@@ -36,16 +35,16 @@ def compare(
         check_page(out)
     comparison = compare_runs(runs)
     if out is not None:
-        write_text(out, comparison_page(comparison))
+        write_text(out, comparison.page())
         if is_standard_output(out):
             return
     if as_json:
-        print_json(comparison.record())
+        print_json(comparison.to_dict())
         return
     print_table(("", *comparison.names), comparison.figures())
     say()
-    if comparison.changes:
-        print_table(DIFFERENCES, difference_rows(comparison))
+    if comparison.differences:
+        print_table(DIFFERENCES, comparison.difference_rows())
         say()
     for line in (*comparison.conclusions(), *comparison.notes):
         print_line(line)

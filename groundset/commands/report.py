@@ -27,17 +27,17 @@ def report(
         bool, typer.Option("--track-texts", help="Send the page to a tracking server too, with texts of documents.")
     ] = False,
 ) -> None:
-    """Tell on one page what a run is worth.
+    """Show on one page what a run is worth.
 
     What was asked for and made, what each step left and refused, how good the questions are expected to be and how many
     were signed, what of the documents they cover, how different and how hard they are, what they cost, and how large a
-    difference between two retrievers they can tell. The page is one file that loads nothing.
+    difference between two retrievers they can show. The page is one file that loads nothing.
     """
     from groundset.commands.outputs import name_of, tell
     from groundset.progress import Progress
-    from groundset.report.report import default_out, write_report
+    from groundset.report.report import NAME, write_report
 
-    place = out or default_out(run)
+    place = out or run / NAME
     with Progress().waiting("Writing the report"):
         page = write_report(run, out)
     tell(f"Report: {name_of(place)}.", place)
@@ -46,7 +46,7 @@ def report(
 
 
 def _keep(run: Path, page: str, out: Path, texts: bool) -> None:
-    """Keep a page where its run is tracked, and say so; a page that cannot be kept is there all the same."""
+    """Keep a page where its run is tracked, and print that; a page that cannot be kept is no error."""
     from groundset.commands.outputs import tell
     from groundset.report.report import NAME
     from groundset.tracking.place import where

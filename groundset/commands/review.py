@@ -1,4 +1,4 @@
-"""`groundset review`: a page to read and label samples."""
+"""`groundset review`: a page to review and label samples."""
 
 import signal
 import threading
@@ -18,12 +18,12 @@ _NAME_LENGTH = 60
 def review(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The folders of runs.", show_default=False)],
     reader: Annotated[
-        str, typer.Option(metavar="NAME", help="Who reads; every reader has verdicts of their own.")
+        str, typer.Option(metavar="NAME", help="Who reviews; every reviewer has verdicts of their own.")
     ] = _READER,
-    rejects: Annotated[bool, typer.Option("--rejects", help="Read what was refused instead.")] = False,
+    rejects: Annotated[bool, typer.Option("--rejects", help="Review what was refused instead.")] = False,
     step: Annotated[
         list[str] | None,
-        typer.Option(metavar="STEP,...", help="Of the rejects, read those of these steps. Repeatable."),
+        typer.Option(metavar="STEP,...", help="Of the rejects, only those of these steps. Repeatable."),
     ] = None,
     blind: Annotated[
         bool, typer.Option("--blind", help="Compare runs: hide which one a sample is from until the result.")
@@ -40,16 +40,16 @@ def review(
         int, typer.Option(min=0, max=65535, metavar="PORT", help="Where the page is served; 0 is any free one.")
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    report: Annotated[bool, typer.Option("--report", help="Print what share readers signed instead.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Print what share reviewers signed instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="With --report: print one JSON document.")] = False,
 ) -> None:
-    """Read and label the samples of runs on a page in a browser.
+    """Review and label the samples of runs on a page in a browser.
 
     Every verdict is kept in RUN at once. The page is served on this machine alone, at an address with a token that is
-    new at every start, until Ctrl-C. A run that is still being made can be read too.
+    new at every start, until Ctrl-C. A run that is still being made can be reviewed too.
     """
     if report:
-        of_the_page = {
+        page_options = {
             "--reader": reader != _READER,
             "--rejects": rejects,
             "--step": step,
@@ -57,9 +57,9 @@ def review(
             "--seed": seed is not None,
             "--port": port,
         }
-        for option, given in of_the_page.items():
+        for option, given in page_options.items():
             if given:
-                raise InputError(f"{option} is about the page; the report tells of all that was read, so leave it out")
+                raise InputError(f"{option} is about the page; --report covers all reviews, so leave it out")
         from groundset.commands.review_report import print_report
 
         print_report(runs, as_json=as_json)
@@ -74,21 +74,23 @@ def review(
     name = " ".join(reader.split())
     if not name or len(name) > _NAME_LENGTH or not name.isprintable():
         raise InputError(f"--reader: give a name of 1 to {_NAME_LENGTH} letters")
-    from groundset.review.desk import Desk
-    from groundset.review.progress import progress_of
-    from groundset.review.serving import serving, shown_in_browser
+    from groundset.review.results import progress_of
+    from groundset.review.server import serving, shown_in_browser
+    from groundset.review.session import ReviewSession
 
     if blind and seed is None:
         seed = 0
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, signal.default_int_handler)
-    with Desk(runs, name, kind="reject" if rejects else "sample", steps=steps, seed=seed, blind=blind) as desk:
+    with ReviewSession(
+        runs, name, kind="reject" if rejects else "sample", steps=steps, seed=seed, blind=blind
+    ) as session:
         try:
-            with serving(desk, port) as address:
+            with serving(session, port) as address:
                 say(f"Open {address} in a browser. Ctrl-C ends it.")
                 with shown_in_browser(address) if browser else nullcontext():
                     threading.Event().wait()
         except KeyboardInterrupt:
-            done = progress_of(desk)
-            told = f"{done.read} of {done.items} are read: {done.signed} signed, {done.refused} refused."
-            say(told, err=True)
+            done = progress_of(session)
+            counts = f"{done.signed} signed, {done.refused} refused"
+            say(f"{done.reviewed} of {done.items} are reviewed: {counts}.", err=True)

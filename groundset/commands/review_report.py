@@ -1,4 +1,4 @@
-"""What `groundset review --report` prints: what readers signed, by what tells samples apart."""
+"""What `groundset review --report` prints: what reviewers signed, by group of samples."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,65 +7,60 @@ from typing import Any
 from groundset.commands.tables import print_json, print_line, print_table
 from groundset.printing import say
 from groundset.progress import counted
-from groundset.review.shares import Shares, Tally, TwoReaders, shares_of
+from groundset.review.results import ReviewSummary, Tally, summarise_reviews
 
-_SHOWN = 20  # values of a group; --json tells all
+_SHOWN = 20  # values of a group; --json has all
 
 
 def print_report(runs: list[Path], *, as_json: bool) -> None:
-    """Print the share of samples that readers signed, with its interval, and how readers agree.
+    """Print the share of samples that reviewers signed, with its interval, and how reviewers agree.
 
     Raises:
         InputError: a folder holds no run.
     """
-    shares = shares_of(runs)
+    summary = summarise_reviews(runs)
     if as_json:
-        print_json({"runs": [str(run) for run in runs], **_document(shares)})
+        print_json({"runs": [str(run) for run in runs], **_to_dict(summary)})
         return
-    _print_samples(shares)
-    if shares.rejects.read:
+    _print_samples(summary)
+    if summary.rejects.reviewed:
         say()
-        print_line(f"Of {counted(shares.rejects.read, 'reject')} read, {_told(shares.rejects)} wrongly refused.")
-        _print_tallies("refused by", shares.steps, "good")
-    if shares.agreements:
+        rejects = counted(summary.rejects.reviewed, "reject")
+        print_line(f"Of {rejects} reviewed, {_share(summary.rejects)} wrongly refused.")
+        _print_tallies("refused by", summary.steps, "good")
+    if summary.agreements:
         say()
-    for agreement in shares.agreements:
-        print_line(_agreed(agreement))
+    for (one, other), what, both, same, kappa in summary.agreements:
+        more = "" if kappa is None else f", Cohen's kappa {kappa:.2f}"
+        print_line(f"{one} and {other} both reviewed {counted(both, what)}; they agree on {same}{more}.")
 
 
-def _print_samples(shares: Shares) -> None:
-    read = shares.samples.read
-    if not read:
-        print_line(f"No sample was read yet, of {shares.unread}.")
+def _print_samples(summary: ReviewSummary) -> None:
+    if not summary.samples.reviewed:
+        print_line(f"No sample was reviewed yet, of {summary.unread}.")
         return
-    mended = f", {shares.mended} of them mended" if shares.mended else ""
-    told = [f"Of {counted(read, 'sample')} read, {_told(shares.samples)} signed{mended}."]
-    if shares.disputed:
-        told.append(f"Readers disagree on {shares.disputed}.")
-    print_line(" ".join([*told, f"Not read: {shares.unread}."]))
-    for name, tallies in shares.groups.items():
+    mended = f", {summary.mended} of them mended" if summary.mended else ""
+    disputed = f" Reviewers disagree on {summary.disputed}." if summary.disputed else ""
+    samples = counted(summary.samples.reviewed, "sample")
+    print_line(
+        f"Of {samples} reviewed, {_share(summary.samples)} signed{mended}.{disputed} Not reviewed: {summary.unread}."
+    )
+    for name, tallies in summary.groups.items():
         if len(tallies) > 1 or name == "reader":  # one value alone would repeat the line above
-            _print_tallies(name, tallies, "signed")
+            _print_tallies("reviewer" if name == "reader" else name, tallies, "signed")
 
 
 def _print_tallies(heading: str, tallies: Mapping[str, Tally], good: str) -> None:
     if not tallies:
         return
     say()
-    rows = [(value, str(tally.good), str(tally.read), _percent(tally)) for value, tally in tallies.items()]
-    print_table((heading, good, "read", "share"), rows[:_SHOWN])
+    rows = [(value, str(tally.good), str(tally.reviewed), _percent(tally)) for value, tally in tallies.items()]
+    print_table((heading, good, "reviewed", "share"), rows[:_SHOWN])
     if len(rows) > _SHOWN:
-        print_line(f"{len(rows) - _SHOWN} more with fewer that were read: --json shows them.")
+        print_line(f"{len(rows) - _SHOWN} more with fewer reviews: --json shows them.")
 
 
-def _agreed(agreement: TwoReaders) -> str:
-    one, other = agreement.readers
-    kappa = "" if agreement.kappa is None else f", Cohen's kappa {agreement.kappa:.2f}"
-    both = counted(agreement.both, agreement.what)
-    return f"{one} and {other} both read {both}; they agree on {agreement.same}{kappa}."
-
-
-def _told(tally: Tally) -> str:
+def _share(tally: Tally) -> str:
     return f"{tally.good} ({_percent(tally)}) {'was' if tally.good == 1 else 'were'}"
 
 
@@ -74,29 +69,30 @@ def _percent(tally: Tally) -> str:
     return f"{share.value:.0%}, {100 * share.low:.0f} to {share.high:.0%}".replace("%", " %") if share else ""
 
 
-def _document(shares: Shares) -> dict[str, Any]:
+def _to_dict(summary: ReviewSummary) -> dict[str, Any]:
     return {
         "samples": {
-            **_row(shares.samples, "signed"),
-            "mended": shares.mended,
-            "disputed": shares.disputed,
-            "unread": shares.unread,
+            **_row(summary.samples, "signed"),
+            "mended": summary.mended,
+            "disputed": summary.disputed,
+            "unread": summary.unread,
         },
         "by": {
             name: {value: _row(tally, "signed") for value, tally in tallies.items()}
-            for name, tallies in shares.groups.items()
+            for name, tallies in summary.groups.items()
         },
         "rejects": {
-            **_row(shares.rejects, "good"),
-            "by_step": {step: _row(tally, "good") for step, tally in shares.steps.items()},
+            **_row(summary.rejects, "good"),
+            "by_step": {step: _row(tally, "good") for step, tally in summary.steps.items()},
         },
-        "agreement": [agreement._asdict() for agreement in shares.agreements],
+        "agreement": [
+            {"readers": reviewers, "what": what, "both": both, "same": same, "kappa": kappa}
+            for reviewers, what, both, same, kappa in summary.agreements
+        ],
     }
 
 
 def _row(tally: Tally, good: str) -> dict[str, Any]:
-    """Return a tally as it is printed in JSON; nothing is known of the share where nothing was read."""
-    share = tally.share
-    parts = share._asdict() if share else {"value": None, "low": None, "high": None}
-    rounded = {name: None if part is None else round(part, 4) for name, part in parts.items()}
-    return {good: tally.good, "read": tally.read, "share": rounded.pop("value"), **rounded}
+    """Return a tally as JSON types; the share is None where nothing was reviewed."""
+    share, low, high = (round(part, 4) for part in tally.share) if tally.share else (None, None, None)
+    return {good: tally.good, "read": tally.reviewed, "share": share, "low": low, "high": high}

@@ -1,4 +1,4 @@
-"""`groundset roundtrip`: the questions of a run, searched again under other retrievers."""
+"""`groundset roundtrip`: the questions of a run, searched again by other retrievers."""
 
 import csv
 import json
@@ -48,7 +48,7 @@ def roundtrip(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where each question's answer under the run's setting goes: .csv or .jsonl.",
+            help="Write what each question found with the run's own retriever: .csv or .jsonl.",
             callback=new_file,
         ),
     ] = None,
@@ -57,7 +57,7 @@ def roundtrip(
     """Compare retrievers by the questions of a run.
 
     Cuts and embeds the run's documents again for every combination of embedder, chunker and chunk size, searches every
-    question, and says which differences are real. The run's own setting comes first. No language model is needed.
+    question, and says which differences are real. The run's own retriever comes first. No language model is needed.
     """
     from groundset.engine.config import make_config
     from groundset.files import whole_text
@@ -65,9 +65,8 @@ def roundtrip(
     from groundset.retrieval.embedder import load_embedder
     from groundset.retrieval.stores import check_store
     from groundset.retrieval_eval.compare import compare
-    from groundset.retrieval_eval.report import conclusions, notes, record
-    from groundset.retrieval_eval.results import sample_rows
-    from groundset.retrieval_eval.settings import settings_of
+    from groundset.retrieval_eval.configs import retriever_configs
+    from groundset.retrieval_eval.report import conclusions, notes, to_dict
     from groundset.store.record import run_files
     from groundset.store.run_store import RunStore
 
@@ -80,19 +79,19 @@ def roundtrip(
     with RunStore.read(run) as store, whole_text(out) if out else nullcontext() as stream:
         configuration = store.told("configuration")
         config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # runs that were merged
-        settings = settings_of(config, _names(embedder), _names(chunker), sizes, mixed=mixed)
-        comparison = compare(store, settings, vector_store=vector_store, load_embedder=load_embedder, teller=Progress())
+        configs = retriever_configs(config, _names(embedder), _names(chunker), sizes, mixed=mixed)
+        comparison = compare(store, configs, vector_store=vector_store, load_embedder=load_embedder, monitor=Progress())
         if out and stream:
-            write_table(sample_rows(comparison.samples, comparison.results[0]), stream, out.suffix.lower())
+            _write_rows(comparison.results[0].rows(comparison.samples), stream, out.suffix.lower())
     if as_json:
-        say_lines(json.dumps(record(comparison, config), ensure_ascii=False, indent=2))
+        say_lines(json.dumps(to_dict(comparison, config), ensure_ascii=False, indent=2))
         return
     _print(comparison)
-    for line in (*conclusions(comparison), *notes(comparison, settings, config)):
+    for line in (*conclusions(comparison), *notes(comparison, config)):
         say(line)
 
 
-def write_table(rows: Sequence[dict[str, Any]], stream: TextIO, suffix: str) -> None:
+def _write_rows(rows: Sequence[dict[str, Any]], stream: TextIO, suffix: str) -> None:
     """Write rows to a stream, as CSV with a line of headings or as JSON lines."""
     from groundset.files import json_line
 
@@ -113,11 +112,11 @@ def _print(comparison: "Comparison") -> None:
         median = result.median_rank
         rows.append(
             (
-                result.setting.embedder,
-                result.setting.chunker,
-                result.setting.size,
+                result.config.embedder,
+                result.config.chunker,
+                result.config.size,
                 f"{result.chunks:,}",
-                *map(str, result.figures(comparison.units).values()),
+                *map(str, result.estimates(comparison.units).values()),
                 f"{median:g}" if median is not None else f"over {SEARCH_DEPTH}",
                 f"{(result.embedding or 0) + result.searching:.1f}",
             )

@@ -1,4 +1,4 @@
-"""Runs side by side: their figures, and which differences from the first of them are real."""
+"""Runs side by side: their figures, and which differences from the first of them are real; as JSON and as a page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from groundset.progress import counted
-from groundset.report.contrasts import Contrast, contrast_shares, contrast_values
-from groundset.report.facts import RunFacts, read_facts
+from groundset.report import charts
+from groundset.report.analysis import RunAnalysis
+from groundset.report.measurements import distinct
 from groundset.report.measures import MEASURES, Measure, drawn
-from groundset.report.shares import bounds, percent, wilson
-from groundset.report.words import distinct
-from groundset.retrieval_eval.figures import ALPHA, Values, holm, told_p
+from groundset.report.page import UNKNOWN, Chart, PageSection, PageTable, bounds, interval, percent, render
+from groundset.stats import ALPHA, Contrast, Values, contrast_shares, contrast_values, holm, p_text, wilson
 from groundset.store.promise import promise_of
 from programs.errors import InputError
 
+_TESTS = (
+    "Shares are tested by Fisher's exact test, other values by Mann's and Whitney's; the p of all {} tests "
+    "together are corrected by Holm's procedure, and real means below 0.05 with an interval that leaves out no "
+    "difference. Questions count as independent, so with few documents a difference is less sure than it says."
+)
+DIFFERENCES = ("measure", "run", "difference", "p", "seen from")
 
-class Change(NamedTuple):
+
+class RunDifference(NamedTuple):
     """How the run at place ``run`` differs from the first in a measure.
 
-    ``p`` is corrected for all tests of the comparison; ``detectable`` is the gain that it would have taken.
+    ``p`` is corrected for all tests of the comparison; ``detectable`` is the minimum detectable effect.
     """
 
     measure: Measure
@@ -32,16 +39,17 @@ class Change(NamedTuple):
     is_real: bool
     detectable: float
 
-    def told(self) -> str:
+    @property
+    def gain_text(self) -> str:
         """Return the gain with its interval: points for a share, else pairs of a hundred."""
-        found = self.found
+        gain, low, high = (100 * part for part in (self.found.gain, self.found.low, self.found.high))
         if self.measure.kind == "share":
-            return f"{100 * found.gain:+.0f} points ({100 * found.low:+.0f} to {100 * found.high:+.0f})"
-        middle, low, high = (50 + 100 * part for part in (found.gain, found.low, found.high))
-        return f"higher in {middle:.0f} of 100 pairs ({low:.0f} to {high:.0f})"
+            return f"{gain:+.0f} points ({low:+.0f} to {high:+.0f})"
+        return f"higher in {50 + gain:.0f} of 100 pairs ({50 + low:.0f} to {50 + high:.0f})"
 
-    def seen_from(self) -> str:
-        """Return the gain that it would have taken."""
+    @property
+    def detectable_text(self) -> str:
+        """Return the minimum detectable effect in the same unit."""
         points = 100 * self.detectable
         if self.measure.kind == "share":
             return f"{points:.0f} points" if points < 100 else "none"
@@ -54,82 +62,129 @@ class RunComparison:
 
     Attributes:
         names: what to call each.
-        facts: what is known of each.
+        runs: what is known of each.
         values: for each measure the values of each run, None where it does not know them.
-        changes: the differences that could be tested.
+        differences: those that could be tested.
         notes: how to read it, each a sentence or two.
     """
 
     names: Sequence[str]
-    facts: Sequence[RunFacts]
+    runs: Sequence[RunAnalysis]
     values: Sequence[Sequence[Values | None]]
-    changes: Sequence[Change]
+    differences: Sequence[RunDifference]
     notes: Sequence[str]
 
     def figures(self) -> list[tuple[str, ...]]:
-        """Return the table of figures: the name of each and what it is for every run."""
-        rows = [("samples", *(_of_asked(facts) for facts in self.facts))]
-        rows.append(("expected good", *(_expected(facts) for facts in self.facts)))
+        """Return the rows of the table of figures: the name of each and what it is for every run."""
+        rows = [("samples", *map(_samples, self.runs)), ("expected good", *map(_expected, self.runs))]
         for measure, values in zip(MEASURES, self.values, strict=True):
-            rows.append((measure.name, *(_cell(measure, each) for each in values)))
-        size = min(len(facts.samples) for facts in self.facts)
+            rows.append((measure.name, *(_figure(measure, each) for each in values)))
+        size = min(len(run.samples) for run in self.runs)
         if size > 1:
-            rows.append((f"distinct pairs of words, of {size:,}", *(_distinct(facts, size) for facts in self.facts)))
-        for name, totals in (
-            ("calls for each sample", [facts.calls.calls for facts in self.facts]),
-            ("tokens written for each sample", [facts.calls.completion_tokens for facts in self.facts]),
-            ("seconds for each sample", [facts.seconds for facts in self.facts]),
-        ):
-            rows.append((name, *map(_each, totals, self.facts)))
+            rows.append((f"distinct pairs of words, of {size:,}", *(_distinct(run, size) for run in self.runs)))
+        rows.append(("calls for each sample", *(_for_each(run, run.calls.calls) for run in self.runs)))
+        tokens = (_for_each(run, run.calls.completion_tokens) for run in self.runs)
+        rows.append(("tokens written for each sample", *tokens))
+        rows.append(("seconds for each sample", *(_for_each(run, run.seconds) for run in self.runs)))
         return rows
 
-    def conclusions(self) -> list[str]:
-        """Say each real difference in one sentence, and in one more what could not be told apart."""
-        real = [change for change in self.changes if change.is_real]
-        said = [
-            f"{self.names[change.run]} differs from {self.names[0]} in {change.measure.name}: {change.told()}, "
-            f"{told_p(change.p)}."
-            for change in real
+    def difference_rows(self) -> list[tuple[str, ...]]:
+        """Return the rows of the table of differences; a real one is marked."""
+        return [
+            (
+                found.measure.name,
+                self.names[found.run],
+                f"{found.gain_text}{', real' if found.is_real else ''}",
+                p_text(found.p),
+                found.detectable_text,
+            )
+            for found in self.differences
         ]
-        if unreal := len(self.changes) - len(real):
-            which = f"Of the others ({unreal}), none" if real else f"Of {counted(unreal, 'difference')}, none"
-            said.append(f"{which} can be told from chance; how large each had to be stands beside it.")
-        return said or ["Nothing could be tested: it takes two samples in each run."]
 
-    def record(self) -> dict[str, Any]:
-        """Return the comparison as a JSON object; intervals are lists of two bounds."""
+    def conclusions(self) -> list[str]:
+        """Return one sentence for each real difference, and one for those that cannot be told from chance."""
+        lines = [
+            f"{self.names[found.run]} differs from {self.names[0]} in {found.measure.name}: {found.gain_text}, "
+            f"{p_text(found.p)}."
+            for found in self.differences
+            if found.is_real
+        ]
+        if unreal := len(self.differences) - len(lines):
+            which = f"Of the others ({unreal}), none" if lines else f"Of {counted(unreal, 'difference')}, none"
+            lines.append(f"{which} can be told from chance; how large each had to be stands beside it.")
+        return lines or ["Nothing could be tested: it takes two samples in each run."]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON types; intervals are lists of two bounds."""
         return {
             "runs": [
                 {
                     "name": name,
-                    "samples": len(facts.samples),
-                    "asked": facts.asked,
-                    "documents": len(facts.sources),
-                    "chunks": len(facts.chunk_ids),
+                    "samples": len(run.samples),
+                    "asked": run.requested,
+                    "documents": len(run.documents),
+                    "chunks": len(run.chunks),
                 }
-                for name, facts in zip(self.names, self.facts, strict=True)
+                for name, run in zip(self.names, self.runs, strict=True)
             ],
             "measures": [
-                {"name": measure.name, "kind": measure.kind, "runs": [_record(measure, each) for each in values]}
+                {"name": measure.name, "kind": measure.kind, "runs": [_summary(measure, each) for each in values]}
                 for measure, values in zip(MEASURES, self.values, strict=True)
             ],
             "differences": [
                 {
-                    "measure": change.measure.name,
-                    "kind": change.measure.kind,
-                    "run": self.names[change.run],
+                    "measure": each.measure.name,
+                    "kind": each.measure.kind,
+                    "run": self.names[each.run],
                     "from": self.names[0],
-                    "gain": round(change.found.gain, 4),
-                    "interval": [round(change.found.low, 4), round(change.found.high, 4)],
-                    "p": round(change.p, 6),
-                    "is_real": change.is_real,
-                    "detectable": round(change.detectable, 4),
+                    "gain": round(each.found.gain, 4),
+                    "interval": [round(each.found.low, 4), round(each.found.high, 4)],
+                    "p": round(each.p, 6),
+                    "is_real": each.is_real,
+                    "detectable": round(each.detectable, 4),
                 }
-                for change in self.changes
+                for each in self.differences
             ],
             "conclusions": self.conclusions(),
             "notes": list(self.notes),
         }
+
+    def page(self) -> str:
+        """Return the comparison as HTML."""
+        figures = PageSection(
+            "figures",
+            "The figures",
+            "Shares with their 95 % interval (Wilson); of other values the median and the quartiles.",
+            tables=[PageTable("", ("measure", *self.names), self.figures(), texts=True)],
+        )
+        shares = self._chart("share", "Shares", "difference in points of a hundred")
+        others = self._chart("values", "Other values", "pairs of 100 in which it is higher, less 50")
+        differences = PageSection(
+            "differences",
+            "What differs",
+            f"Each run is compared with {self.names[0]}. 'Seen from' is the smallest difference that these runs show "
+            "four times in five. A pair is a question of each of the two runs; 50 of 100 is no difference.",
+            charts=[chart for chart in (shares, others) if chart],
+            tables=[PageTable("", DIFFERENCES, self.difference_rows(), texts=True)],
+            notes=[*self.conclusions(), *self.notes],
+        )
+        title = f"Comparison of {' and '.join(self.names)}"
+        return render(title, self.conclusions()[0], [figures, differences])
+
+    def _chart(self, kind: str, title: str, across: str) -> Chart | None:
+        shown = [each for each in self.differences if each.measure.kind == kind]
+        if not shown:
+            return None
+        several = len(self.names) > 2
+        labels = [f"{each.measure.name}{f', {self.names[each.run]}' if several else ''}" for each in shown]
+        gains = [(100 * each.found.gain, 100 * each.found.low, 100 * each.found.high) for each in shown]
+        rows = [(label, each.gain_text, p_text(each.p)) for label, each in zip(labels, shown, strict=True)]
+        return Chart(
+            title,
+            "A point for each difference with its 95 % interval; one that crosses the line of zero may be none.",
+            charts.intervals(f"differences-{kind}", labels, gains, across),
+            PageTable("", ("measure", "difference", "p"), rows),
+        )
 
 
 def compare_runs(folders: Sequence[Path]) -> RunComparison:
@@ -144,109 +199,97 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
     for place, folder in enumerate(folders):
         if folder.resolve() in [other.resolve() for other in folders[:place]]:
             raise InputError(f"RUN: {folder} is named twice")
-    facts = [read_facts(folder) for folder in folders]
-    names = _names(facts)
-    size = min(len(each.samples) for each in facts)
-    values = [[measure.values(each, size) for each in facts] for measure in MEASURES]
+    runs = [RunAnalysis(folder) for folder in folders]
+    names = _names(runs)
+    size = min(len(run.samples) for run in runs)
+    values = [[measure.values(run, size) for run in runs] for measure in MEASURES]
     tested, untested = [], []
-    for measure, known in zip(MEASURES, values, strict=True):
-        for run in range(1, len(facts)):
-            before, after = known[0], known[run]
+    for measure, (before, *others) in zip(MEASURES, values, strict=True):
+        for place, after in enumerate(others, 1):
             if before is None or after is None:
                 continue
-            if measure.same and (measure.same(facts[0]) or {}) != measure.same(facts[run]):
-                untested.append(f"{measure.name} of {names[run]} is not tested: {measure.unless}.")
+            if measure.same and (measure.same(runs[0]) or {}) != measure.same(runs[place]):
+                untested.append(f"{measure.name} of {names[place]} is not tested: {measure.unless}.")
                 continue
             contrast = contrast_shares if measure.kind == "share" else contrast_values
             if found := contrast(before, after):
-                tested.append((measure, run, found))
-    corrected = holm([found.p for _, _, found in tested])
-    changes = [
-        Change(measure, run, found, p, p < ALPHA and not found.low <= 0 <= found.high, found.detectable(len(tested)))
-        for (measure, run, found), p in zip(tested, corrected, strict=True)
-    ]
-    return RunComparison(names, facts, values, changes, [*_corpora(names, facts), *_reading(len(tested)), *untested])
+                tested.append((measure, place, found))
+    differences = [
+        RunDifference(measure, place, found, p, p < ALPHA and not found.low <= 0 <= found.high,
+                      found.detectable(len(tested)))
+        for (measure, place, found), p in zip(tested, holm([found.p for *_, found in tested]), strict=True)
+    ]  # fmt: skip
+    notes = [*_corpora(names, runs), *([_TESTS.format(len(tested))] if tested else []), *untested]
+    return RunComparison(names, runs, values, differences, notes)
 
 
-def _names(facts: Sequence[RunFacts]) -> list[str]:
+def _names(runs: Sequence[RunAnalysis]) -> list[str]:
     """Return the names of folders, with a number where an earlier one is called the same."""
     names: list[str] = []
-    for each in facts:
-        tries = (each.name if number == 1 else f"{each.name} ({number})" for number in count(1))
+    for run in runs:
+        tries = (run.name if number == 1 else f"{run.name} ({number})" for number in count(1))
         names.append(next(name for name in tries if name not in names))
     return names
 
 
-def _corpora(names: Sequence[str], facts: Sequence[RunFacts]) -> list[str]:
-    """Say of each run whether it is over the documents of the first, and whether it holds questions of it."""
-    said = []
-    first = {source.digest for source in facts[0].sources}
-    asked = {sample.id for sample in facts[0].samples}
-    for name, each in zip(names[1:], facts[1:], strict=True):
-        texts = {source.digest for source in each.sources}
-        same = len(first & texts)
-        if texts == first:
-            cut = "cut the same way" if each.cut == facts[0].cut else "cut in another way"
-            told = f"is over the same {counted(same, 'document')} as {names[0]}, {cut}"
+def _corpora(names: Sequence[str], runs: Sequence[RunAnalysis]) -> list[str]:
+    """Return for each run whether it is over the documents of the first, and whether it holds questions of it."""
+    lines = []
+    first, texts = runs[0], runs[0].document_texts
+    questions = {sample.id for sample in first.samples}
+    for name, run in zip(names[1:], runs[1:], strict=True):
+        same = len(texts & run.document_texts)
+        if run.document_texts == texts:
+            how = "cut the same way" if run.chunk_texts == first.chunk_texts else "cut in another way"
+            lines.append(f"{name} is over the same {counted(same, 'document')} as {names[0]}, {how}.")
         elif same:
-            told = f"shares {counted(same, 'document')} with {names[0]}, of {len(texts):,} and {len(first):,}"
+            sizes = f"{len(run.document_texts):,} and {len(texts):,}"
+            lines.append(f"{name} shares {counted(same, 'document')} with {names[0]}, of {sizes}.")
         else:
-            told = f"shares no document with {names[0]}: what differs may lie in the documents"
-        said.append(f"{name} {told}.")
-        if both := len(asked & {sample.id for sample in each.samples}):
+            lines.append(f"{name} shares no document with {names[0]}: what differs may lie in the documents.")
+        if both := len(questions & {sample.id for sample in run.samples}):
             verb = "is" if both == 1 else "are"
-            said.append(
+            lines.append(
                 f"{counted(both, 'question')} of {name} {verb} in {names[0]} too; the tests take the runs as made "
                 "apart, so they see less than there is."
             )
-    return said
+    return lines
 
 
-def _reading(tests: int) -> list[str]:
-    if not tests:
-        return []
-    return [
-        f"Shares are tested by Fisher's exact test, other values by Mann's and Whitney's; the p of all {tests} tests "
-        "together are corrected by Holm's procedure, and real means below 0.05 with an interval that leaves out no "
-        "difference. Questions count as independent, so with few documents a difference is less sure than it says."
-    ]
+def _samples(run: RunAnalysis) -> str:
+    return f"{len(run.samples):,}" if run.requested is None else f"{len(run.samples):,} of {run.requested:,}"
 
 
-def _of_asked(facts: RunFacts) -> str:
-    return f"{len(facts.samples):,}" if facts.asked is None else f"{len(facts.samples):,} of {facts.asked:,}"
+def _expected(run: RunAnalysis) -> str:
+    found = promise_of(run.meta["compiled"], run.samples)
+    return f"{percent(found.share)} ({bounds(found.low, found.high)})" if found else UNKNOWN
 
 
-def _expected(facts: RunFacts) -> str:
-    promise = promise_of(facts.meta["compiled"], facts.samples)
-    if promise is None:
-        return "not known"
-    return f"{percent(promise.share)} ({bounds(promise.low, promise.high)})"
-
-
-def _cell(measure: Measure, values: Values | None) -> str:
+def _figure(measure: Measure, values: Values | None) -> str:
     if values is None or not len(values):
-        return "not known"
+        return UNKNOWN
     if measure.kind == "share":
-        return f"{percent(float(values.mean()))} ({bounds(*wilson(int(values.sum()), len(values)))}, n={len(values):,})"
-    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
-    told = f"{middle:.{measure.digits}f} ({low:.{measure.digits}f} to {high:.{measure.digits}f}"
-    return f"{told}, n={len(values):,})"
+        limits = interval(int(values.sum()), len(values))
+        return f"{percent(float(values.mean()))} ({limits}, n={len(values):,})"
+    low, middle, high = (f"{part:.{measure.digits}f}" for part in np.quantile(values, (0.25, 0.5, 0.75)))
+    return f"{middle} ({low} to {high}, n={len(values):,})"
 
 
-def _record(measure: Measure, values: Values | None) -> dict[str, Any] | None:
+def _summary(measure: Measure, values: Values | None) -> dict[str, Any] | None:
+    """Return a measure of a run as JSON types."""
     if values is None or not len(values):
         return None
-    if measure.kind == "share":
-        low, high = wilson(int(values.sum()), len(values))
-        return {"n": len(values), "share": round(float(values.mean()), 4), "interval": [round(low, 4), round(high, 4)]}
+    if measure.kind == "share" and (found := wilson(int(values.sum()), len(values))):
+        share, low, high = (round(part, 4) for part in found)
+        return {"n": len(values), "share": share, "interval": [low, high]}
     low, middle, high = (round(float(part), 4) for part in np.quantile(values, (0.25, 0.5, 0.75)))
     return {"n": len(values), "median": middle, "quartiles": [low, high]}
 
 
-def _distinct(facts: RunFacts, size: int) -> str:
-    found, total = distinct([facts.samples[place].question for place in drawn(len(facts.samples), size)], 2)
-    return percent(found / total) if total else "not known"
+def _distinct(run: RunAnalysis, size: int) -> str:
+    found, total = distinct([run.samples[place].question for place in drawn(len(run.samples), size)], 2)
+    return percent(found / total) if total else UNKNOWN
 
 
-def _each(total: float, facts: RunFacts) -> str:
-    return f"{total / len(facts.samples):,.1f}" if facts.samples and total and not facts.derived else "not known"
+def _for_each(run: RunAnalysis, total: float) -> str:
+    return f"{total / len(run.samples):,.1f}" if run.samples and total and not run.derived else UNKNOWN

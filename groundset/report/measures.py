@@ -7,12 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from groundset.report.difficulty import EARLY, found_within
-from groundset.report.facts import RunFacts
-from groundset.report.likeness import nearest_other, to_passages
-from groundset.report.words import lengths, overlaps
+from groundset.report.analysis import RunAnalysis
+from groundset.report.measurements import EARLY, found_within, lengths, nearest_other, overlaps
 from groundset.retrieval.index import SEARCH_DEPTH
-from groundset.retrieval_eval.figures import Values
+from groundset.stats import Values
 
 Places = NDArray[np.int64]
 
@@ -29,44 +27,15 @@ class Measure:
         values: returns them for a run and the size of the smallest one; None where the run does not know them.
         digits: after the point of a median.
         same: returns what has to be known, and the same in both runs, for their values to be compared.
-        unless: what to say where it is not.
+        unless: the reason that is given where it is not.
     """
 
     name: str
     kind: Literal["share", "values"]
-    values: Callable[[RunFacts, int], Values | None]
+    values: Callable[[RunAnalysis, int], Values | None]
     digits: int = 0
-    same: Callable[[RunFacts], Any] | None = None
+    same: Callable[[RunAnalysis], Any] | None = None
     unless: str = ""
-
-
-def _attempts(facts: RunFacts, _: int) -> Values | None:
-    kept = len(facts.samples)
-    return np.array([1.0] * kept + [0.0] * (facts.attempts - kept)) if facts.attempts >= max(kept, 1) else None
-
-
-def _signed(facts: RunFacts, _: int) -> Values | None:
-    verdicts = [facts.readings[sample.id].verdict for sample in facts.samples if sample.id in facts.readings]
-    return np.array([float(verdict == "good") for verdict in verdicts]) if verdicts else None
-
-
-def _documents(facts: RunFacts, _: int) -> Values:
-    asked = {chunk.doc_id for sample in facts.samples for chunk in sample.contexts}
-    return np.array([float(each.doc_id in asked) for each in facts.sources])
-
-
-def _ranks(facts: RunFacts, _: int) -> Values:
-    return np.array([float(sample.retrieval.rank or SEARCH_DEPTH + 1) for sample in facts.samples])
-
-
-def _twins(facts: RunFacts, size: int) -> Values | None:
-    """Return the likeness of each question with the nearest other; of as many as the smallest run has.
-
-    The more questions there are, the nearer they lie by themselves.
-    """
-    if facts.questions is None:
-        return None
-    return nearest_other(facts.questions[drawn(len(facts.questions), size)]).astype(float)
 
 
 def drawn(count: int, size: int) -> Places:
@@ -75,57 +44,75 @@ def drawn(count: int, size: int) -> Places:
     return places
 
 
-def _likeness(facts: RunFacts, _: int) -> Values | None:
-    return to_passages(facts)
+def _attempts(run: RunAnalysis, _: int) -> Values | None:
+    kept = len(run.samples)
+    return np.array([1.0] * kept + [0.0] * (run.attempts - kept)) if run.attempts >= max(kept, 1) else None
 
 
-def _shared(facts: RunFacts, _: int) -> Values:
-    return overlaps(facts.samples)
+def _signed(run: RunAnalysis, _: int) -> Values | None:
+    verdicts = [run.consensus[sample.id].verdict for sample in run.samples if sample.id in run.consensus]
+    return np.array([float(verdict == "good") for verdict in verdicts]) if verdicts else None
 
 
-def _words(facts: RunFacts, _: int) -> Values:
-    return np.array(lengths(sample.question for sample in facts.samples), dtype=float)
+def _documents(run: RunAnalysis, _: int) -> Values:
+    return np.array([float(document.doc_id in run.asked_documents) for document in run.documents])
 
 
-def _answers(facts: RunFacts, _: int) -> Values:
-    return np.array(lengths(sample.answer for sample in facts.samples), dtype=float)
+def _found(rank: int) -> Callable[[RunAnalysis, int], Values]:
+    return lambda run, _: found_within(run.samples, rank)
 
 
-def _scores(facts: RunFacts, _: int) -> Values:
-    return np.array([sample.probability for sample in facts.samples])
+def _ranks(run: RunAnalysis, _: int) -> Values:
+    return np.array([float(sample.retrieval.rank or SEARCH_DEPTH + 1) for sample in run.samples])
 
 
-def _embedder(facts: RunFacts) -> Any:
-    models = facts.meta["models"] or {}
-    return (models.get("embedder") or {}).get("sha256")
+def _nearest(run: RunAnalysis, size: int) -> Values | None:
+    """Return the likeness of each question with the nearest other; of as many as the smallest run has.
+
+    The more questions there are, the nearer they lie by themselves.
+    """
+    vectors = run.question_vectors
+    return None if vectors is None else nearest_other(vectors[drawn(len(vectors), size)]).astype(float)
 
 
-def _critic(facts: RunFacts) -> Any:
-    """Return what tells one critic from another; what its threshold promises does not, and older runs note less."""
-    judge = (facts.meta["compiled"] or {}).get("judge") or {}
-    return {name: judge[name] for name in ("model", "optimizer", "threshold") if name in judge}
+def _words(field: Literal["question", "answer"]) -> Callable[[RunAnalysis, int], Values]:
+    return lambda run, _: np.array(lengths(getattr(sample, field) for sample in run.samples), dtype=float)
 
 
-def _search(facts: RunFacts) -> Any:
-    embedder = _embedder(facts)
-    return embedder and (embedder, facts.cut)
+def _scores(run: RunAnalysis, _: int) -> Values:
+    return np.array([sample.probability for sample in run.samples])
 
 
-_OTHER_EMBEDDER = "their embedders differ, or are not known"
-_OTHER_SEARCH = "their chunks or embedders differ, or are not known, and ranks are those of one search among all chunks"
+def _embedder(run: RunAnalysis) -> Any:
+    return (run.meta["models"].get("embedder") or {}).get("sha256")
+
+
+def _critic(run: RunAnalysis) -> Any:
+    """Return what identifies a critic: not its quality estimate; older runs note less."""
+    return {name: run.judge[name] for name in ("model", "optimizer", "threshold") if name in run.judge}
+
+
+def _search(run: RunAnalysis) -> Any:
+    embedder = _embedder(run)
+    return embedder and (embedder, run.chunk_texts)
+
+
+_EMBEDDER = (_embedder, "their embedders differ, or are not known")
+_SEARCH = (
+    _search,
+    "their chunks or embedders differ, or are not known, and ranks are those of one search among all chunks",
+)
 MEASURES = (
     Measure("attempts that gave a sample", "share", _attempts),
     Measure("signed of those read", "share", _signed),
     Measure("documents asked about", "share", _documents),
-    Measure("hit at 1", "share", lambda facts, _: found_within(facts, 1), same=_search, unless=_OTHER_SEARCH),
-    Measure(
-        f"hit at {EARLY}", "share", lambda facts, _: found_within(facts, EARLY), same=_search, unless=_OTHER_SEARCH
-    ),
-    Measure("rank", "values", _ranks, 0, _search, _OTHER_SEARCH),
-    Measure("likeness to the passage", "values", _likeness, 2, _embedder, _OTHER_EMBEDDER),
-    Measure("words shared with the passage", "values", _shared, 2),
-    Measure("likeness to the nearest other", "values", _twins, 2, _embedder, _OTHER_EMBEDDER),
-    Measure("words of a question", "values", _words),
-    Measure("words of an answer", "values", _answers),
+    Measure("hit at 1", "share", _found(1), 0, *_SEARCH),
+    Measure(f"hit at {EARLY}", "share", _found(EARLY), 0, *_SEARCH),
+    Measure("rank", "values", _ranks, 0, *_SEARCH),
+    Measure("likeness to the passage", "values", lambda run, _: run.passage_likeness, 2, *_EMBEDDER),
+    Measure("words shared with the passage", "values", lambda run, _: overlaps(run.samples), 2),
+    Measure("likeness to the nearest other", "values", _nearest, 2, *_EMBEDDER),
+    Measure("words of a question", "values", _words("question")),
+    Measure("words of an answer", "values", _words("answer")),
     Measure("score of the critic", "values", _scores, 2, _critic, "their critics differ, or are not known"),
 )

@@ -1,19 +1,14 @@
-"""A run as a page: written to a file, and kept with the run where it is tracked."""
+"""The report of a run: a page with all its sections, written to a file."""
 
 from pathlib import Path
 
 from groundset.files import check_target, is_stream, write_text
-from groundset.report.facts import RunFacts, read_facts
+from groundset.report.analysis import RunAnalysis
 from programs.errors import InputError
 
 SUFFIX = ".html"
 NAME = f"report{SUFFIX}"
 _MAIN = ("Samples", "Expected good", "Signed", "Hit at 1", "Documents asked about", "Smallest difference seen")
-
-
-def default_out(run: Path) -> Path:
-    """Return where the report of a run goes if nobody says."""
-    return run / NAME
 
 
 def check_page(out: Path) -> None:
@@ -38,17 +33,18 @@ def write_report(run: Path, out: Path | None = None) -> str:
     """
     if out is not None:
         check_page(out)
-    page = report_page(read_facts(run))
-    write_text(out or default_out(run), page, follow=out is not None)
+    page = report_page(RunAnalysis(run))
+    write_text(out or run / NAME, page, follow=out is not None)
     return page
 
 
-def report_page(facts: RunFacts) -> str:
+def report_page(run: RunAnalysis) -> str:
     """Return the report of a run as HTML."""
     from groundset.report.page import render
     from groundset.report.sections import SECTIONS
 
-    sections = [section(facts) for section in SECTIONS]
-    figures = {each.name: each for section in sections for each in section.figures}
-    main = [figures[name] for name in _MAIN if name in figures]
-    return render(f"Report on {facts.name}", sections[0].about, sections, main)
+    sections = [section(run) for section in SECTIONS]
+    metrics = {metric.name: metric for section in sections for metric in section.metrics}
+    return render(
+        f"Report on {run.name}", sections[0].about, sections, [metrics[name] for name in _MAIN if name in metrics]
+    )

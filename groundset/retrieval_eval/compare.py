@@ -1,7 +1,8 @@
-"""The comparison: the questions of a run, searched under every setting."""
+"""The comparison of retrievers: the questions of a run, searched by each, and which differences are real."""
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,11 +12,20 @@ from groundset.corpus import CorpusOptions, cut_documents
 from groundset.engine.preparation import Phases
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval.stores import open_store
-from groundset.retrieval_eval.differences import Difference, differences
-from groundset.retrieval_eval.figures import Units, units_of
-from groundset.retrieval_eval.passages import Holders, asked_about
-from groundset.retrieval_eval.results import Finding, Result
-from groundset.retrieval_eval.settings import RetrievalSetting
+from groundset.retrieval_eval.configs import RetrieverConfig
+from groundset.retrieval_eval.passages import PassageFinder, asked_about
+from groundset.stats import (
+    ALPHA,
+    Estimate,
+    Units,
+    Values,
+    bootstrap_mean,
+    detectable_gain,
+    holm,
+    mcnemar,
+    permutation,
+    resampling_units,
+)
 from groundset.store.references import check_references
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
@@ -23,19 +33,110 @@ from programs.types import Chunk, Sample
 
 Vectors = NDArray[np.float32]
 
+HIT, RECIPROCAL = "hit@1", "mean reciprocal rank"
+_EARLY = 5
 _NEEDS_EMBEDDER = ("semantic", "token")
 
 
-class Teller(Phases, Protocol):
-    """Says how far a comparison is."""
+class Monitor(Phases, Protocol):
+    """Shows how far a comparison is."""
 
     def note(self, message: str) -> None:
-        """Say one line."""
+        """Show one line."""
         ...
 
 
+class Finding(NamedTuple):
+    """What one question found: the chunk that came first, and where its passages came.
+
+    ``score`` is 1 if a chunk that was asked about comes first. ``rank`` counts from 1, is that of the passage that came
+    last where several are needed, and None if one of them is not among the first 50.
+    """
+
+    first: Chunk
+    score: int
+    rank: int | None
+
+
+class Scores(NamedTuple):
+    """What one retriever reached, a value for each question: 1 or 0, and one over the rank or 0."""
+
+    hits: Values
+    reciprocal: Values
+
+
+class Result(NamedTuple):
+    """What one retriever found.
+
+    ``left_out`` counts questions whose passage is in no chunk of this cut. ``embedding`` are the seconds that its
+    chunks took, None for those that the run had embedded; ``searching`` those of all questions.
+    """
+
+    config: RetrieverConfig
+    chunks: int
+    findings: list[Finding]
+    left_out: int
+    embedding: float | None
+    searching: float
+
+    @property
+    def scores(self) -> Scores:
+        """Return the scores of every question."""
+        return Scores(
+            np.array([finding.score for finding in self.findings], dtype=float),
+            np.array([1 / finding.rank if finding.rank else 0.0 for finding in self.findings]),
+        )
+
+    def estimates(self, units: Units) -> dict[str, Estimate]:
+        """Return hit@1, hit@5 and the mean reciprocal rank with their intervals."""
+        early = [finding.rank is not None and finding.rank <= _EARLY for finding in self.findings]
+        return {
+            "hit_at_1": bootstrap_mean(self.scores.hits, units),
+            "hit_at_5": bootstrap_mean(np.array(early, dtype=float), units),
+            "reciprocal_rank": bootstrap_mean(self.scores.reciprocal, units),
+        }
+
+    @property
+    def median_rank(self) -> float | None:
+        """Return the median rank, or None if it lies beyond the first 50."""
+        median = float(np.median([finding.rank or np.inf for finding in self.findings]))
+        return median if np.isfinite(median) else None
+
+    def rows(self, samples: Sequence[Sample]) -> list[dict[str, Any]]:
+        """Return the findings as rows, one for each question."""
+        return [
+            {
+                "id": sample.id,
+                "question": sample.question,
+                "context": "\n\n".join(chunk.text for chunk in sample.contexts),
+                "retrieved_content": finding.first.text,
+                "retrieved_id": finding.first.chunk_id,
+                "score": finding.score,
+                "rank": finding.rank,
+                "reciprocal_rank": round(1 / finding.rank, 6) if finding.rank else 0.0,
+            }
+            for sample, finding in zip(samples, self.findings, strict=True)
+        ]
+
+
+class Difference(NamedTuple):
+    """How much ``better`` gains over ``worse``, which are places in the table.
+
+    ``p`` is corrected for all tests of the comparison. A difference is real if that is below 0.05 and the interval
+    leaves out zero; ``detectable`` is the minimum detectable gain.
+    """
+
+    measure: str
+    better: int
+    worse: int
+    gain: Estimate
+    p: float
+    is_real: bool
+    detectable: float
+
+
 class Comparison(NamedTuple):
-    """All settings over one corpus, the run's own first.
+    """All retrievers over one corpus, the run's own first.
 
     ``units`` are what intervals draw: documents if ``by_document``, else questions.
     """
@@ -54,13 +155,13 @@ class Comparison(NamedTuple):
 
 def compare(
     store: RunStore,
-    settings: Sequence[RetrievalSetting],
+    configs: Sequence[RetrieverConfig],
     *,
     vector_store: str,
     load_embedder: Callable[[str], Any],
-    teller: Teller,
+    monitor: Monitor,
 ) -> Comparison:
-    """Search the questions of a run under every setting; the first is the run's own.
+    """Search the questions of a run with every retriever; the first is the run's own.
 
     Raises:
         InputError: the run holds no samples, or an embedder is not the one that it was made with.
@@ -68,97 +169,107 @@ def compare(
     samples = list(store.results.samples())
     if not samples:
         raise InputError(f"the run in {store.folder} holds no samples")
-    bench = _Bench(store, samples, vector_store, teller)
-    bench.load_embedders(settings, load_embedder)
-    results = [bench.measure(setting) for setting in settings]
-    units, by_document = units_of([sample.contexts[0].doc_id for sample in samples])
+    search = _Search(store, samples, configs, load_embedder, vector_store, monitor)
+    results = [search.measure(config) for config in configs]
+    units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
     found = differences([result.scores for result in results], units)
     return Comparison(samples, results, units, by_document, found)
 
 
-class _Bench:
-    """What the settings of one comparison share; what was cut or embedded once is kept."""
+def differences(scores: Sequence[Scores], units: Units) -> list[Difference]:
+    """Compare every retriever with every other, the first of them first."""
+    found = []
+    for one, other in combinations(range(len(scores)), 2):
+        before, after = scores[one], scores[other]
+        gains = after.hits - before.hits
+        found.append((HIT, one, other, gains, mcnemar(gains)))
+        p = permutation(before.reciprocal, after.reciprocal, units)
+        found.append((RECIPROCAL, one, other, after.reciprocal - before.reciprocal, p))
+    corrected = []
+    for (measure, one, other, gains, _), p in zip(found, holm([p for *_, p in found]), strict=True):
+        better, worse = (other, one) if gains.sum() >= 0 else (one, other)
+        gain = bootstrap_mean(gains if better == other else -gains, units, lowest=-1.0)
+        least = detectable_gain(gain, len(gains), len(found), counted=measure == HIT)
+        corrected.append(Difference(measure, better, worse, gain, p, p < ALPHA and gain.low > 0, least))
+    return corrected
 
-    def __init__(self, store: RunStore, samples: Sequence[Sample], vector_store: str, teller: Teller) -> None:
-        self._store = store
-        self._vector_store = vector_store
-        self._teller = teller
-        self._own_embedder = store.told("models", "embedder")
-        self._own_name = store.told("configuration", "embedder")
-        chunks = store.chunks()
-        check_references(store, samples, chunks, store.documents())
+
+class _Search:
+    """What the retrievers of one comparison share; what was cut or embedded once is kept."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        samples: Sequence[Sample],
+        configs: Sequence[RetrieverConfig],
+        load_embedder: Callable[[str], Any],
+        vector_store: str,
+        monitor: Monitor,
+    ) -> None:
+        """Read the run, and load the embedders that the retrievers need before anything takes long."""
+        self._store, self._vector_store, self._monitor = store, vector_store, monitor
+        self._own = configs[0]
+        chunks, self._documents = store.chunks(), store.documents()
+        check_references(store, samples, chunks, self._documents)
         known = {chunk.chunk_id: chunk for chunk in chunks}
-        self._questions = [sample.question for sample in samples]
         self._asked = [asked_about(sample, known) for sample in samples]
-        self._embedders: dict[str, Any] = {}
-        self._question_vectors = {self._own_name: np.stack(list(store.results.vectors()))}
-        self._own: RetrievalSetting | None = None
-        self._cuts: dict[CorpusOptions | None, list[Chunk]] = {}
-        self._own_chunks = chunks
+        self._questions = [sample.question for sample in samples]
+        self._question_vectors = {
+            store.told("configuration", "embedder"): np.stack(list(store.results.vectors())),
+        }
+        self._cuts: dict[CorpusOptions | None, list[Chunk]] = {self._own.options: chunks}
+        needed = [config.embedder for config in configs[1:]]
+        if any(each.options != self._own.options and each.chunker in _NEEDS_EMBEDDER for each in configs[1:]):
+            needed.append(self._own.embedder)
+        self._embedders = {name: load_embedder(name) for name in dict.fromkeys(needed)}
+        own = self._embedders.get(self._own.embedder)
+        if own is not None and own.sha256 != store.told("models", "embedder").get("sha256"):
+            raise InputError(f"{self._own.embedder} has other weights now than when the run in {store.folder} was made")
 
-    def load_embedders(self, settings: Sequence[RetrievalSetting], load: Callable[[str], Any]) -> None:
-        """Load what the settings need, before anything takes long."""
-        own, *others = settings
-        self._own = own
-        self._cuts[own.options] = self._own_chunks
-        needed = [setting.embedder for setting in others]
-        if any(each.options != own.options and each.chunker in _NEEDS_EMBEDDER for each in others):
-            needed.append(own.embedder)
-        for name in dict.fromkeys(needed):
-            self._embedders[name] = load(name)
-        opened = self._embedders.get(own.embedder)
-        if opened is not None and opened.sha256 != self._own_embedder.get("sha256"):
-            raise InputError(f"{own.embedder} has other weights now than when the run in {self._store.folder} was made")
-
-    def measure(self, setting: RetrievalSetting) -> Result:
-        """Search every question under one setting."""
-        chunks = self._cut(setting)
+    def measure(self, config: RetrieverConfig) -> Result:
+        """Search every question with one retriever."""
+        chunks = self._cut(config)
         seconds: float | None = None
-        if setting == self._own:
+        if config == self._own:
             vectors = self._store.vectors()
         else:
-            vectors, seconds = self._embed(setting, [chunk.text for chunk in chunks])
-        questions = self._embed_questions(setting.embedder)
+            vectors, seconds = self._embed(config.embedder, [chunk.text for chunk in chunks])
+        if config.embedder not in self._question_vectors:
+            self._question_vectors[config.embedder] = self._embedders[config.embedder].encode_corpus(self._questions)
+        questions = self._question_vectors[config.embedder]
         if questions.shape[1] != vectors.shape[1]:
-            raise self._store.damaged(f"its vectors are of another length than those of {setting.embedder}")
+            raise self._store.damaged(f"its vectors are of another length than those of {config.embedder}")
         started = time.monotonic()
         with open_store(self._vector_store, [chunk.chunk_id for chunk in chunks], vectors) as opened:
             places = opened.search(questions, SEARCH_DEPTH).places
         searching = time.monotonic() - started
-        holders = Holders(chunks)
-        held = [[frozenset().union(*map(holders.of, group)) for group in groups] for groups in self._asked]
+        finder = PassageFinder(chunks)
+        held = [[frozenset().union(*map(finder.find, group)) for group in groups] for groups in self._asked]
         findings = [_finding(chunks, row, groups) for row, groups in zip(places.tolist(), held, strict=True)]
-        left_out = sum(not all(groups) for groups in held)
-        return Result(setting, len(chunks), findings, left_out, seconds, searching)
+        return Result(config, len(chunks), findings, sum(not all(groups) for groups in held), seconds, searching)
 
-    def _cut(self, setting: RetrievalSetting) -> list[Chunk]:
-        options = setting.options
+    def _cut(self, config: RetrieverConfig) -> list[Chunk]:
+        options = config.options
         if options not in self._cuts and options is not None:
-            documents = self._store.documents()
-            self._teller.note(f"Cutting {len(documents)} documents: {setting.chunker}, {setting.size}.")
+            self._monitor.note(f"Cutting {len(self._documents)} documents: {config.chunker}, {config.size}.")
             # Chunks are the same for all embedders, so that nothing else differs between these.
-            own = self._embedders.get(self._own_name)
+            own = self._embedders.get(self._own.embedder)
             cut = cut_documents(
-                documents,
+                self._documents,
                 options,
                 embed=own.encode_corpus if own else None,
                 tokenizer=own.tokenizer.backend_tokenizer if own and options.chunker == "token" else None,
             )
             if not cut.chunks:
-                raise InputError(f"no chunk is left when documents are cut by {setting.chunker} at {setting.size}")
+                raise InputError(f"no chunk is left when documents are cut by {config.chunker} at {config.size}")
             self._cuts[options] = cut.chunks
         return self._cuts[options]
 
-    def _embed(self, setting: RetrievalSetting, texts: Sequence[str]) -> tuple[Vectors, float]:
+    def _embed(self, embedder: str, texts: Sequence[str]) -> tuple[Vectors, float]:
         started = time.monotonic()
-        with self._teller.phase(f"Embedding chunks with {setting.embedder}", len(texts)) as advance:
-            vectors = self._embedders[setting.embedder].encode_corpus(texts, on_done=advance)
+        with self._monitor.phase(f"Embedding chunks with {embedder}", len(texts)) as advance:
+            vectors = self._embedders[embedder].encode_corpus(texts, on_done=advance)
         return vectors, time.monotonic() - started
-
-    def _embed_questions(self, embedder: str) -> Vectors:
-        if embedder not in self._question_vectors:
-            self._question_vectors[embedder] = self._embedders[embedder].encode_corpus(self._questions)
-        return self._question_vectors[embedder]
 
 
 def _finding(chunks: Sequence[Chunk], places: Sequence[int], groups: Sequence[frozenset[int]]) -> Finding:

@@ -28,13 +28,13 @@ Groups = tuple[tuple[Passage, ...], ...]
 
 
 def asked_about(sample: Sample, chunks: Mapping[str, Chunk]) -> Groups:
-    """Return the passages of a sample: one of each group must be found.
+    """Return the passages of a sample in the groups of ``retrieval_gt``: one of each group must be found.
 
-    Groups are those of ``retrieval_gt``. ``chunks`` are the run's by id.
+    ``chunks`` are the run's by id.
     """
     known = {**chunks, **{chunk.chunk_id: chunk for chunk in sample.contexts}}
-    noted = sample.metadata.get("focus") or ()
-    sentences = [noted] if isinstance(noted, str) else list(noted)
+    focus = sample.metadata.get("focus") or ()
+    sentences = [focus] if isinstance(focus, str) else list(focus)
     return tuple(tuple(_passage(known[name], sentences) for name in group) for group in sample.retrieval_gt)
 
 
@@ -48,17 +48,17 @@ def _passage(chunk: Chunk, sentences: Sequence[str]) -> Passage:
     return Passage(chunk.doc_id, chunk.start, chunk.end, chunk.text, is_sentence=False)
 
 
-class Holders:
+class PassageFinder:
     """Finds the chunks of one cut that hold a passage."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         """Look among ``chunks``."""
-        self._texts = [_flat(chunk.text) for chunk in chunks]
+        self._texts = [" ".join(chunk.text.split()) for chunk in chunks]
         self._spans: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
         for place, chunk in enumerate(chunks):
             self._spans[chunk.doc_id].append((chunk.start, chunk.end, place))
 
-    def of(self, passage: Passage) -> frozenset[int]:
+    def find(self, passage: Passage) -> frozenset[int]:
         """Return the places of the chunks that hold a passage; none if the cut left it out."""
         shares = {
             place: min(end, passage.end) - max(start, passage.start)
@@ -69,11 +69,5 @@ class Holders:
             half = (passage.end - passage.start) / 2
             most = max(shares, key=lambda place: shares[place])
             return frozenset(place for place, share in shares.items() if share >= half) or frozenset([most])
-        if not passage.is_sentence:
-            return frozenset()
-        sentence = _flat(passage.text)
-        return frozenset(place for place, text in enumerate(self._texts) if sentence in text)
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+        sentence = " ".join(passage.text.split())
+        return frozenset(place for place, text in enumerate(self._texts) if passage.is_sentence and sentence in text)

@@ -1,1 +1,1 @@
-"""Reading a run: a page on this machine where people sign, refuse and mend samples, and what comes of it."""
+"""Reviewing runs: a page on this machine where people sign, refuse and mend samples, and what their reviews come to."""

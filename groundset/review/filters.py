@@ -1,4 +1,4 @@
-"""Which items a reader wants to see: facts about them, what the reader said, and words."""
+"""Which items a reviewer wants to see: by facts about them, by their state, by words."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,13 +12,13 @@ State = Literal["unread", "signed", "mended", "refused", "skipped"]
 # What can be asked for, and the states that it stands for.
 STATES: Mapping[str, tuple[State, ...]] = {
     "unread": ("unread",),
-    "read": ("signed", "mended", "refused"),
+    "reviewed": ("signed", "mended", "refused"),
     "signed": ("signed", "mended"),
     "refused": ("refused",),
     "mended": ("mended",),
     "skipped": ("skipped",),
 }
-# Facts that a reader can choose by, and what the page calls them.
+# Facts to filter by, and what the page calls them.
 FACTS: Mapping[str, str] = {
     "run": "Run",
     "step": "Refused by",
@@ -52,7 +52,7 @@ class Filter:
 
     @classmethod
     def of(cls, given: Mapping[str, str], *, blind: bool) -> Self:
-        """Return the filter of an address; what it does not know is passed over, and when blind whatever tells runs."""
+        """Return the filter of an address; what it does not know is left out, and when blind whatever reveals runs."""
         names = ("words", "state") if blind else [field.name for field in fields(cls)]
         found = {name: given[name].strip() for name in names if name in given}
         if found.get("state") not in STATES:
@@ -69,7 +69,7 @@ class Filter:
         return {name: value for name, value in self.query.items() if name in FACTS}
 
     def passes(self, run: str, entry: Entry) -> bool:
-        """Say whether the facts and the words of an item are what is asked for."""
+        """Say whether an item has the facts and the words that are asked for."""
         if self.words and self.words.casefold() not in f"{entry.question}\n{entry.answer}".casefold():
             return False
         if self.document and not any(self.document.casefold() in path.casefold() for path in entry.documents):
@@ -83,7 +83,7 @@ def fact(run: str, entry: Entry, name: str) -> str:
 
 
 def choices(items: Iterable[tuple[str, Entry]]) -> dict[str, Counter[str]]:
-    """Return for each fact that tells items apart how many there are of each value; ``document`` among them."""
+    """Return for each fact that differs between items how many there are of each value; ``document`` among them."""
     found: dict[str, Counter[str]] = {name: Counter() for name in (*FACTS, "document")}
     for run, entry in items:
         for name in FACTS:

@@ -1,11 +1,21 @@
-"""Who may ask: whoever knows the token, from a page of this server, on this machine."""
+"""Who may ask, and what they may send: whoever knows the token, from a page of this server, a form at once."""
 
 import hmac
-from typing import NoReturn
+import io
+import time
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, abort, make_response, request
+from werkzeug.exceptions import BadRequest, LengthRequired, RequestEntityTooLarge, RequestTimeout
+from werkzeug.wsgi import get_content_length
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+LONGEST_BODY = 1_000_000  # bytes: a question and an answer that somebody types
+BODY_SECONDS = 10.0  # on one machine it takes milliseconds; also how long a connection may be silent
+_PART = 65_536
 _NAMES = ("127.0.0.1", "localhost")
 _HEADERS = {
     "Content-Security-Policy": (
@@ -15,7 +25,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Nothing is told to other sites; under `no-referrer` browsers would not say where a form comes from.
+    # Other sites learn nothing; under `no-referrer` browsers would not say where a form comes from.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
@@ -31,7 +41,7 @@ def guard(app: Flask, token: str) -> None:
     @app.before_request
     def check() -> None:
         if urlsplit(f"//{request.host}").hostname not in _NAMES:
-            _refuse("This page is read at 127.0.0.1 or localhost.")
+            _refuse("This page answers at 127.0.0.1 or localhost only.")
         if request.headers.get("Origin", request.host_url.rstrip("/")) != request.host_url.rstrip("/"):
             _refuse("Another page asked for this.")
         given = request.path.split("/")[1]
@@ -42,6 +52,33 @@ def guard(app: Flask, token: str) -> None:
     def protect(response: Response) -> Response:
         response.headers.update(_HEADERS)
         return response
+
+
+def receive(environ: "WSGIEnvironment") -> None:
+    """Read the whole body of a request before it is its turn: nobody waits for a page that sends slowly.
+
+    Raises:
+        HTTPException: it is too long, of unknown length, or was not all there in time.
+    """
+    if "HTTP_TRANSFER_ENCODING" in environ:  # no browser sends a form in chunks
+        raise LengthRequired
+    left = get_content_length(environ) or 0
+    if left > LONGEST_BODY:
+        raise RequestEntityTooLarge
+    body, until = bytearray(), time.monotonic() + BODY_SECONDS
+    while left:
+        try:
+            part = environ["wsgi.input"].read1(min(left, _PART))
+        except TimeoutError:
+            raise RequestTimeout from None
+        if time.monotonic() > until:
+            raise RequestTimeout
+        if not part:
+            raise BadRequest
+        body += part
+        left -= len(part)
+    environ["wsgi.input"] = io.BytesIO(body)
+    environ["CONTENT_LENGTH"] = str(len(body))
 
 
 def _refuse(why: str) -> NoReturn:

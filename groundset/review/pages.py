@@ -10,14 +10,12 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
 from groundset.printing import printable
-from groundset.review.bodies import LONGEST_BODY, receive
-from groundset.review.cards import card_of
-from groundset.review.desk import Desk, Item
-from groundset.review.duels import duels, entrants, seen_openly
 from groundset.review.filters import FACTS, STATES, Filter, choices
-from groundset.review.guard import guard
-from groundset.review.progress import agreements, progress_of
+from groundset.review.guard import LONGEST_BODY, guard, receive
+from groundset.review.items import review_item
 from groundset.review.reasons import SIGN_KEY, WORDS, reasons_for
+from groundset.review.results import agreements, openly_reviewed, pairwise_tests, progress_of, run_shares
+from groundset.review.session import ListedItem, ReviewSession
 from groundset.store.reviews import Review
 from programs.errors import GroundsetError
 
@@ -29,8 +27,8 @@ _SUGGESTED = 200  # documents
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def make_app(desk: Desk, token: str) -> Flask:
-    """Return the application that serves a desk below ``/token/``, one request at a time."""
+def make_app(session: ReviewSession, token: str) -> Flask:
+    """Return the application that serves a review session below ``/token/``, one request at a time."""
     app = Flask("groundset.review", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=LONGEST_BODY, MAX_FORM_MEMORY_SIZE=LONGEST_BODY)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
@@ -38,7 +36,7 @@ def make_app(desk: Desk, token: str) -> Flask:
     app.jinja_env.filters["tidy"] = _tidy
     app.jinja_env.globals.update(words=WORDS, sign_key=SIGN_KEY)
     guard(app, token)
-    app.register_blueprint(_pages(desk), url_prefix=f"/{token}")
+    app.register_blueprint(_pages(session), url_prefix=f"/{token}")
     answer, turn = app.wsgi_app, threading.Lock()
 
     def in_turn(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
@@ -53,27 +51,27 @@ def make_app(desk: Desk, token: str) -> Flask:
     return app
 
 
-def _pages(desk: Desk) -> Blueprint:
+def _pages(session: ReviewSession) -> Blueprint:
     pages = Blueprint("pages", "groundset.review", static_folder="static", template_folder="templates")
 
-    def asked() -> Filter:
-        return Filter.of(request.args, blind=desk.blind)
+    def current_filter() -> Filter:
+        return Filter.of(request.args, blind=session.blind)
 
-    def item_of(key: str) -> Item:
-        return desk.item(key) or abort(404)
+    def item_of(key: str) -> ListedItem:
+        return session.item(key) or abort(404)
 
     def go(page: str, **values: Any) -> Response:
-        values.update(asked().query)
+        values.update(current_filter().query)
         return redirect(url_for(f"pages.{page}", **values), 303)
 
-    def go_on(current: Item | None, **values: Any) -> Response:
-        following = desk.next(asked(), current)
+    def go_on(current: ListedItem | None, **values: Any) -> Response:
+        following = session.next(current_filter(), current)
         return go("show", key=following.key, **values) if following else go("done", **values)
 
     @pages.before_request
-    def take_up() -> None:
+    def refresh() -> None:
         if request.endpoint != "pages.static":
-            desk.refresh()
+            session.refresh()
 
     @pages.errorhandler(GroundsetError)
     def explain(error: GroundsetError) -> tuple[str, int]:
@@ -82,23 +80,23 @@ def _pages(desk: Desk) -> Blueprint:
     @pages.context_processor
     def everywhere() -> dict[str, Any]:
         return {
-            "desk": desk,
-            "query": asked().query,
-            "progress": progress_of(desk),
-            "agreements": [] if desk.blind else agreements(desk),
-            "told": request.args.get("told", ""),
+            "review_session": session,  # Flask has a `session` of its own
+            "query": current_filter().query,
+            "progress": progress_of(session),
+            "agreements": [] if session.blind else agreements(session),
+            "message": request.args.get("message", ""),
         }
 
     def before_this() -> dict[str, Any]:
-        """Return what the note about the item before this one tells: its verdict, and what others say of it."""
-        item = desk.item(request.args.get("after", ""))
+        """Return what the note about the item before this one shows: its verdict, and those of others."""
+        item = session.item(request.args.get("after", ""))
         if item is None:
             return {"after": None}
         return {
             "after": item,
-            "after_own": desk.own(item),
-            "after_card": card_of(desk, item),
-            "after_others": desk.others(item),
+            "after_own": session.own(item),
+            "after_card": review_item(session, item),
+            "after_others": session.others(item),
         }
 
     @pages.get("/")
@@ -106,110 +104,113 @@ def _pages(desk: Desk) -> Blueprint:
         return go_on(None)
 
     @pages.get("/next/<key>")
-    def following(key: str) -> Response:
+    def next_item(key: str) -> Response:
         return go_on(item_of(key))
 
     @pages.get("/item/<key>")
     def show(key: str) -> str:
         return render(item_of(key))
 
-    def render(item: Item, fault: str = "", given: Mapping[str, str] | None = None) -> str:
+    def render(item: ListedItem, error: str = "", given: Mapping[str, str] | None = None) -> str:
         return render_template(
             "item.html",
             item=item,
-            number=desk.place(item) + 1,
-            seen=desk.number(item),
-            state=desk.state(item),
-            own=desk.own(item),
-            others=desk.others(item),
-            card=card_of(desk, item),
+            number=session.place(item) + 1,
+            seen=session.latest(item).number,
+            state=session.state(item),
+            own=session.own(item),
+            others=session.others(item),
+            card=review_item(session, item),
             reasons=reasons_for(item.entry),
-            back=desk.item(request.args.get("after", "")) or desk.previous(asked(), item),
-            fault=fault,
+            back=session.item(request.args.get("after", "")) or session.previous(current_filter(), item),
+            error=error,
             given=given or {},
             **before_this(),
         )
 
     @pages.post("/item/<key>")
-    def say(key: str) -> Response | tuple[str, int]:
+    def submit(key: str) -> Response | tuple[str, int]:
         item, do, seen = item_of(key), request.form.get("do", ""), request.form.get("seen", None, int)
         if do == "skip":
-            desk.skip(item)
+            session.skip(item)
             return go_on(item)
         texts: dict[str, str | None] = {}
         if do == "mend":
-            card = card_of(desk, item)
+            card = review_item(session, item)
             texts = {name: _tidy(request.form.get(name, "")) for name in ("question", "answer")}
             if not texts["question"] or (card.first_answer and not texts["answer"]):
                 return render(item, "A question and an answer cannot be empty.", request.form), 400
             first = {"question": _tidy(card.first_question), "answer": _tidy(card.first_answer)}
             texts = {name: None if text == first[name] else text for name, text in texts.items()}
         elif do == "sign":
-            shown = desk.own_at(item, seen)
+            shown = session.own_at(item, seen)
             if shown and shown.verdict == "good":  # what is signed is what was shown
                 texts = {"question": shown.question, "answer": shown.answer}
         elif do not in {reason.name for reason in reasons_for(item.entry)}:
             abort(400)
         verdict, reason = _verdict(do)
-        answered = desk.say(item, verdict, reason=reason, seen=seen, **texts)
-        return go_on(item, after=item.key, **_meanwhile(answered.before))
+        before = session.submit(item, verdict, reason=reason, seen=seen, **texts)
+        return go_on(item, after=item.key, **_meanwhile(before))
 
     @pages.post("/undo")
     def undo() -> Response:
-        items = desk.undo()
+        items = session.undo()
         if not items:
-            return go_on(None, told="nothing-to-undo")
+            return go_on(None, message="nothing-to-undo")
         if len(items) > 1:
-            return go("lines", told="undone-all")
-        return go("show", key=items[0].key, told="undone")
+            return go("listing", message="undone-all")
+        return go("show", key=items[0].key, message="undone")
 
     @pages.get("/list")
-    def lines() -> str:
-        found = list(desk.matching(asked()))
+    def listing() -> str:
+        found = list(session.matching(current_filter()))
         page = max(1, request.args.get("page", 1, int))
+        shown = found[(page - 1) * _ON_A_PAGE :][:_ON_A_PAGE]
         return render_template(
             "list.html",
             found=len(found),
-            rows=[(item, desk.state(item), desk.own(item)) for item in found[(page - 1) * _ON_A_PAGE :][:_ON_A_PAGE]],
+            rows=[(item, session.state(item), session.own(item)) for item in shown],
             page=page,
             pages=-(-len(found) // _ON_A_PAGE),
             facts=FACTS,
             states=STATES,
-            choices={} if desk.blind else choices((desk.names[item.run], item.entry) for item in desk.items),
+            choices={} if session.blind else choices((session.names[item.run], item.entry) for item in session.items),
             suggested=_SUGGESTED,
             reasons=list(dict.fromkeys(reason for item in found for reason in reasons_for(item.entry))),
         )
 
     @pages.post("/all")
-    def all_of_them() -> Response | str:
+    def submit_all() -> Response | str:
         do = request.form.get("do", "")
         if do != "sign" and do not in WORDS:
             abort(400)
-        found = list(desk.matching(asked()))
+        found = list(session.matching(current_filter()))
         items = [
             item
             for item in found
-            if desk.state(item) in ("unread", "skipped")
+            if session.state(item) in ("unread", "skipped")
             and (do == "sign" or do in {reason.name for reason in reasons_for(item.entry)})
         ]
         if request.form.get("count", -1, int) != len(items):  # not confirmed yet, or there are others by now
-            return render_template("confirm.html", do=do, items=items, read=len(found) - len(items))
+            return render_template("confirm.html", do=do, items=items, kept=len(found) - len(items))
         verdict, reason = _verdict(do)
-        desk.say_of_all(items, verdict, reason)
-        return go("lines", told="said-of-all")
+        session.submit_all(items, verdict, reason)
+        return go("listing", message="stored-for-all")
 
     @pages.get("/done")
     def done() -> str:
-        return render_template("done.html", found=sum(1 for _ in desk.matching(asked())), **before_this())
+        return render_template("done.html", found=sum(1 for _ in session.matching(current_filter())), **before_this())
 
     @pages.route("/result", methods=["GET", "POST"])
     def result() -> Response | str:
         if request.method == "POST":
-            desk.blind = False
+            session.blind = False
             return go("result")
-        if desk.blind:
+        if session.blind:
             return render_template("reveal.html")
-        return render_template("result.html", entrants=entrants(desk), duels=duels(desk), openly=seen_openly(desk))
+        return render_template(
+            "result.html", shares=run_shares(session), tests=pairwise_tests(session), openly=openly_reviewed(session)
+        )
 
     return pages
 
@@ -227,4 +228,4 @@ def _meanwhile(before: Review | None) -> dict[str, str]:
     """Return what the next page says if another tab had been quicker."""
     if before is None:
         return {}
-    return {"told": {"good": "was-signed", "bad": "was-refused", None: "was-taken-back"}[before.verdict]}
+    return {"message": {"good": "was-signed", "bad": "was-refused", None: "was-taken-back"}[before.verdict]}

@@ -1,4 +1,4 @@
-"""What a reader can say against an item: the reasons of labels, each with its key and its words."""
+"""Why a reviewer refuses an item: the reasons of labels, each with its key and its words."""
 
 from typing import NamedTuple
 
@@ -53,7 +53,7 @@ WORDS = {reason.name: reason.words for reason in (*OF_QUESTIONS, *OF_PASSAGES)}
 
 
 def reasons_for(entry: Entry) -> tuple[Reason, ...]:
-    """Return what can be said against an item: a sample, a refused question or a passage that was passed over."""
+    """Return the reasons to refuse an item: a sample, a refused question or a passage that was passed over."""
     if not entry.question:
         return OF_PASSAGES
     return OF_QUESTIONS if entry.kind == "sample" else _OF_REJECTED_QUESTIONS

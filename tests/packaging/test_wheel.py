@@ -74,8 +74,9 @@ def test_the_wheel_holds_code_types_and_data_and_nothing_else(wheel):
     data = {path.relative_to(ROOT).as_posix() for path in (ROOT / "data").rglob("*") if path.is_file()}
     assert data
     assert {name.removeprefix("groundset/") for name in names if name.startswith("groundset/data/")} == data
-    pages = (ROOT / "groundset" / "reviewing").rglob("*.*")
-    assert {path.relative_to(ROOT).as_posix() for path in pages if path.suffix in (".html", ".css", ".js")} <= names
+    pages = [path for ending in ("html", "css", "js") for path in (ROOT / "groundset").rglob(f"*.{ending}")]
+    assert pages
+    assert {path.relative_to(ROOT).as_posix() for path in pages} <= names
     assert not [name for name in names if "test" in Path(name).name.lower() or "__pycache__" in name]
     assert any(name.endswith("licenses/LICENSE") for name in names)
 

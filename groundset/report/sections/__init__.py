@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from groundset.report.blocks import PageSection
-from groundset.report.facts import RunFacts
+from groundset.report.analysis import RunAnalysis
+from groundset.report.page import PageSection
 from groundset.report.sections import (
     cost,
     coverage,
@@ -17,7 +17,7 @@ from groundset.report.sections import (
     yields,
 )
 
-SECTIONS: tuple[Callable[[RunFacts], PageSection], ...] = tuple(
+SECTIONS: tuple[Callable[[RunAnalysis], PageSection], ...] = tuple(
     module.section
     for module in (made, quality, yields, refused, coverage, questions, diversity, retrieval, power, cost)
 )

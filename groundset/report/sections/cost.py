@@ -1,38 +1,32 @@
 """What the samples took."""
 
 from groundset.progress import counted, duration
-from groundset.report.blocks import PageSection, Stated
-from groundset.report.facts import RunFacts
+from groundset.report.analysis import RunAnalysis
+from groundset.report.page import Metric, PageSection
 
 
-def section(facts: RunFacts) -> PageSection:
-    """Tell calls, tokens and seconds, in all and for each sample."""
-    about = "Calls of the language model, tokens and time, over all processes that worked on the run."
-    calls, kept = facts.calls, len(facts.samples)
-    if facts.derived or not (calls.calls or facts.seconds):
-        return PageSection("cost", "What it took", about, notes=["This run notes no calls and no time of its own."])
+def section(run: RunAnalysis) -> PageSection:
+    """Show calls, tokens and seconds, in all and for each sample."""
+    title, about = "What it took", "Calls of the language model, tokens and time, over all processes."
+    calls, judged, kept = run.calls, run.critic_calls, len(run.samples)
+    if run.derived or not (calls.calls or run.seconds):
+        return PageSection("cost", title, about, notes=["This run made no calls of its own and notes no time."])
     n = counted(kept, "sample")
     counts = (
-        ("Calls", calls.calls, "calls of the language model that finished"),
+        ("Calls", calls.calls, "finished calls of the language model"),
         ("Tokens read", calls.prompt_tokens, "tokens of all prompts"),
         ("Tokens read anew", calls.evaluated_tokens, "those that were not in the cache of the model"),
         ("Tokens written", calls.completion_tokens, ""),
     )
-    figures = [
-        Stated(name, f"{count:,}{f', {count / kept:,.1f} for each sample' if kept else ''}", n, "", meaning)
+    metrics = [
+        Metric(name, f"{count:,}{f', {count / kept:,.1f} for each sample' if kept else ''}", n, "", meaning)
         for name, count, meaning in counts
     ]
-    if facts.critic_calls.calls:
-        judged = facts.critic_calls
-        figures.append(
-            Stated(
-                "Calls to judge",
-                f"{judged.calls:,}, {judged.prompt_tokens:,} tokens read, {judged.completion_tokens:,} written",
-                n,
-                "",
-                "of a second language model, which are not among those above",
-            )
+    if judged.calls:
+        tokens = f"{judged.calls:,}, {judged.prompt_tokens:,} tokens read, {judged.completion_tokens:,} written"
+        metrics.append(
+            Metric("Calls to judge", tokens, n, "", "of a second language model, in addition to those above")
         )
-    each = f", {facts.seconds / kept:,.1f} s for each sample" if kept else ""
-    figures.append(Stated("Time", f"{duration(facts.seconds)}{each}", n, "", "of all processes, one after the other"))
-    return PageSection("cost", "What it took", about, figures=figures)
+    each = f", {run.seconds / kept:,.1f} s for each sample" if kept else ""
+    metrics.append(Metric("Time", f"{duration(run.seconds)}{each}", n, "", "the sum over all processes"))
+    return PageSection("cost", title, about, metrics)

@@ -1,59 +1,58 @@
-"""What was asked for and what was made."""
+"""What was requested and what was made."""
+
+from collections import Counter
 
 from groundset.progress import counted
-from groundset.report.blocks import Grid, PageSection, Stated
-from groundset.report.facts import RunFacts
-from groundset.report.shares import UNKNOWN, percent
+from groundset.report.analysis import RunAnalysis
+from groundset.report.page import UNKNOWN, Metric, PageSection, PageTable, percent
 
 _STATUS = {
     "complete": "finished: as many samples as were asked for",
     "short": "finished: fewer samples than were asked for were possible",
-    "interrupted": "interrupted: the same command goes on with it",
-    "failed": "failed: the same command goes on with it",
-    "running": "still going, or killed: all figures are of this moment",
+    "interrupted": "interrupted: the same command continues it",
+    "failed": "failed: the same command continues it",
+    "running": "still running, or killed: all figures are of this moment",
 }
 
 
-def section(facts: RunFacts) -> PageSection:
-    """Tell what was asked for, what there is, and what made it."""
-    kept = f"{len(facts.samples):,}"
-    figures = [
-        Stated("Samples", kept if facts.asked is None else f"{kept} of {facts.asked:,} asked for"),
-        Stated("State", _STATUS.get(facts.status, UNKNOWN)),
-        Stated("Documents", f"{len(facts.sources):,}"),
-        Stated("Chunks", f"{len(facts.chunk_ids):,}"),
+def section(run: RunAnalysis) -> PageSection:
+    """Show what was requested, what there is, and what made it."""
+    kept = f"{len(run.samples):,}"
+    metrics = [
+        Metric("Samples", kept if run.requested is None else f"{kept} of {run.requested:,} asked for"),
+        Metric("State", _STATUS.get(run.status, UNKNOWN)),
+        Metric("Documents", f"{len(run.documents):,}"),
+        Metric("Chunks", f"{len(run.chunks):,}"),
     ]
-    if facts.derived:
-        figures.append(Stated("Made by", f"groundset {facts.derived}, of what was there already"))
-    elif facts.attempts:
-        figures.append(Stated("Attempts", f"{facts.attempts:,}", meaning="each about one passage or several"))
+    if run.derived:
+        metrics.append(Metric("Made by", f"groundset {run.derived}, from existing samples"))
+    elif run.attempts:
+        metrics.append(Metric("Attempts", f"{run.attempts:,}", meaning="each about one passage or several"))
+    tables = [
+        _counts("Evolutions", "evolution", [sample.evolution for sample in run.samples]),
+        _counts("Languages", "language", [sample.language for sample in run.samples]),
+        _counts("Splits", "split", [sample.split for sample in run.samples if sample.split]),
+        PageTable("Made with", ("what", "which"), _made_with(run), texts=True),
+    ]
     return PageSection(
         "made",
         "What was made",
-        f"{counted(len(facts.samples), 'question')} about {counted(len(facts.sources), 'document')}.",
-        figures=figures,
-        tables=[
-            Grid(title, (name, "samples", "share"), _rows(facts, found))
-            for title, name, found in (
-                ("Evolutions", "evolution", [sample.evolution for sample in facts.samples]),
-                ("Languages", "language", [sample.language for sample in facts.samples]),
-                ("Splits", "split", [sample.split for sample in facts.samples if sample.split]),
-            )
-            if found
-        ]
-        + [Grid("Made with", ("what", "which"), _with(facts), texts=True)],
-        notes=[] if facts.samples else ["There are no samples, so most figures are not known."],
+        f"{counted(len(run.samples), 'question')} about {counted(len(run.documents), 'document')}.",
+        metrics,
+        tables=[table for table in tables if table.rows],
+        notes=[] if run.samples else ["There are no samples, so most figures are not known."],
     )
 
 
-def _rows(facts: RunFacts, found: list[str]) -> list[tuple[str, ...]]:
-    return [(name, f"{count:,}", percent(count / len(found))) for name, count in facts.counts(found)]
+def _counts(title: str, name: str, found: list[str]) -> PageTable:
+    rows = [(value, f"{count:,}", percent(count / len(found))) for value, count in Counter(found).most_common()]
+    return PageTable(title, (name, "samples", "share"), rows)
 
 
-def _with(facts: RunFacts) -> list[tuple[str, ...]]:
-    """Return what the run was made with, as far as it says so."""
-    models, configuration = facts.meta["models"] or {}, facts.meta["configuration"] or {}
-    told = [
+def _made_with(run: RunAnalysis) -> list[tuple[str, str]]:
+    """Return what the run was made with, as far as it notes that."""
+    models, configuration = run.meta["models"], run.meta["configuration"]
+    names = [
         ("recipe", configuration.get("recipe")),
         *((what, (models.get(key) or {}).get("name")) for what, key in (
             ("language model", "lm"), ("critics", "critic"), ("language model that judges", "critic_lm"),
@@ -61,4 +60,4 @@ def _with(facts: RunFacts) -> list[tuple[str, ...]]:
         )),
         ("chunker", configuration.get("chunker")),
     ]  # fmt: skip
-    return [(name, str(value)) for name, value in told if value] or [("nothing", "the run does not say")]
+    return [(what, str(name)) for what, name in names if name] or [("nothing", "the run does not note it")]

@@ -1,105 +1,102 @@
-"""How many of the questions are good: what is expected, and what readers said."""
+"""How many of the questions are good: the quality estimate, and the reviews."""
 
 from collections import Counter
 
 import numpy as np
 
 from groundset.progress import counted
-from groundset.report import pictures
-from groundset.report.blocks import Grid, PageSection, Picture, Stated
-from groundset.report.facts import RunFacts
-from groundset.report.shares import UNKNOWN, bounds, percent, stated_share, stated_spread
+from groundset.report.analysis import RunAnalysis
+from groundset.report.charts import histogram_chart
+from groundset.report.page import (
+    UNKNOWN,
+    Metric,
+    PageSection,
+    PageTable,
+    bounds,
+    median_metric,
+    percent,
+    share_metric,
+)
 from groundset.store.promise import is_easy, promise_of
 
-_EDGES = np.linspace(0, 1, 21)
 
-
-def section(facts: RunFacts) -> PageSection:
-    """Tell the share of good questions: what the critic promises and what readers found."""
-    judge = (facts.meta["compiled"] or {}).get("judge", {})
-    expected = expected_good(facts)
-    readings = [facts.readings[sample.id] for sample in facts.samples if sample.id in facts.readings]
-    verdicts = Counter(reading.verdict for reading in readings)
-    read = verdicts.total()
-    mended = sum(
-        reading.verdict == "good" and (reading.question is not None or reading.answer is not None)
-        for reading in readings
-    )
-    scores = np.array([sample.probability for sample in facts.samples])
-    figures = [expected]
-    if read:
-        readers = counted(len(facts.readers), "reader")
-        figures += [
-            stated_share("Signed", verdicts["good"], read, "read sample",
-                         f"by {readers}: what everybody who read it called good, mended or not"),
-            stated_share("Mended", mended, verdicts["good"], "signed sample", "signed with another wording"),
-            stated_share("Disputed", verdicts["disputed"], read, "read sample", "one reader signed, another did not"),
-            stated_share("Read", read, len(facts.samples), "sample", "whoever reads some of them should draw these at "
-                         "random, else the share signed says little of the others"),
-        ]  # fmt: skip
-    figures.append(stated_spread("Score", scores, "sample", "the probability of being good, as the critic sees it", 2))
+def section(run: RunAnalysis) -> PageSection:
+    """Show the share of good questions: what to expect by the critic, and what reviewers found."""
+    judge, scores = run.judge, np.array([sample.probability for sample in run.samples])
+    expected = _expected_good(run)
+    reviews = _reviews(run)
     notes = []
     if expected.n:
-        whose = "questions of runs that were read one by one" if "kinds" in judge else "labelled questions"
+        whose = "questions of runs that people reviewed one by one" if "kinds" in judge else "labelled questions"
         notes.append(
             f"The expected share was measured on {whose}: of those that the critic "
             f"({judge.get('model', UNKNOWN)}, by {judge.get('optimizer', UNKNOWN)}) accepts at the threshold of "
             "this run, so many are good. Other documents and another language model may do better or worse; only "
-            "reading tells."
+            "a review shows it."
         )
-    if not read:
-        notes.append("Nobody has read these questions; the command groundset review shows them one by one.")
-    return PageSection(
-        "quality", "How good it is", "What share of the questions a reader would sign.", figures=figures,
-        pictures=[_scores(scores, judge.get("threshold"))] if len(scores) else [], tables=_by_kind(facts),
-        notes=notes,
-    )  # fmt: skip
-
-
-def _by_kind(facts: RunFacts) -> list[Grid]:
-    """Return what is expected of the questions by what they ask for, where that was measured."""
-    expected = (facts.meta["compiled"] or {}).get("judge", {}).get("kinds", {})
-    counts = Counter(sample.metadata.get("kind") for sample in facts.samples if is_easy(sample))
-    rows = []
-    for kind, told in expected.items():
-        if number := counts[kind]:
-            good = (percent(told["expected_good"]), bounds(*told["interval"]), f"{told['measured_on']:,}")
-            rows.append((kind, f"{number:,}", *good))
-    headings = ("asks for", "samples", "expected good", "95 % interval", "measured on")
-    return [Grid("Those that were easy to ask, by what they ask for", headings, rows)] if rows else []
-
-
-def expected_good(facts: RunFacts) -> Stated:
-    """Return the share of good questions that the critic promises, with what it was measured on."""
-    promise = promise_of(facts.meta["compiled"], facts.samples)
-    if promise is None:
-        return Stated(
-            "Expected good", UNKNOWN, "", "", "nothing that was measured on labels says it of all these questions"
+    if not reviews:
+        notes.append("Nobody has reviewed these questions; the command groundset review shows them one by one.")
+    drawn = []
+    if len(scores):
+        threshold = judge.get("threshold")
+        drawn.append(
+            histogram_chart(
+                "scores",
+                "Scores of the critic",
+                f"How many of {counted(len(scores), 'sample')} have which score, from 0 to 1.",
+                scores,
+                "score",
+                ("score", "samples"),
+                limit=None if threshold is None else (threshold, f"needed: {threshold:.2f}"),
+            )
         )
-    meaning = "what the threshold of the critic let through on labelled questions"
-    if promise.of_runs:
-        meaning = "what the threshold of the critic let through of questions of other runs, which were read"
-    if promise.said_of < len(facts.samples):
-        meaning += f"; said of the {promise.said_of:,} samples that were easy to ask, not of the others"
-    rows = promise.measured_on
-    if rows is None:
-        n = "labelled questions; how many is not noted"
-    else:
-        n = f"{rows:,} questions of runs" if promise.of_runs else counted(rows, "labelled question")
-    return Stated("Expected good", percent(promise.share), n, bounds(promise.low, promise.high), meaning)
+    score = median_metric("Score", scores, "sample", "the probability of being good, by the critic", 2)
+    about = "What share of the questions a reviewer would sign."
+    return PageSection("quality", "How good it is", about, [expected, *reviews, score], drawn, _by_kind(run), notes)
 
 
-def _scores(scores: np.ndarray, threshold: float | None) -> Picture:
-    counts, _ = np.histogram(np.clip(scores, 0, 1), bins=_EDGES)
-    rows = [
-        (f"{low:.2f} to {high:.2f}", f"{count}")
-        for low, high, count in zip(_EDGES, _EDGES[1:], counts, strict=False)
-        if count
-    ]
-    limit = None if threshold is None else (threshold, f"needed: {threshold:.2f}")
-    return Picture(
-        "Scores of the critic",
-        f"How many of {counted(len(scores), 'sample')} have which score, from 0 to 1.",
-        pictures.histogram("scores", scores, _EDGES, "score", limit),
-        Grid("", ("score", "samples"), rows),
+def _reviews(run: RunAnalysis) -> list[Metric]:
+    found = [run.consensus[sample.id] for sample in run.samples if sample.id in run.consensus]
+    if not found:
+        return []
+    verdicts, noun = Counter(review.verdict for review in found), "reviewed sample"
+    mended = sum(
+        review.verdict == "good" and (review.question is not None or review.answer is not None) for review in found
     )
+    whose = f"by {counted(len(run.reviewers), 'reviewer')}: all who reviewed it signed it, mended or not"
+    return [
+        share_metric("Signed", verdicts["good"], len(found), noun, whose),
+        share_metric("Mended", mended, verdicts["good"], "signed sample", "signed with another wording"),
+        share_metric("Disputed", verdicts["disputed"], len(found), noun, "one reviewer signed, another refused"),
+        share_metric("Reviewed", len(found), len(run.samples), "sample", "draw those to review at random: else the "
+                     "share signed says little about the others"),
+    ]  # fmt: skip
+
+
+def _by_kind(run: RunAnalysis) -> list[PageTable]:
+    """Return what to expect of the questions by what they ask for, where that was measured."""
+    counts = Counter(sample.metadata.get("kind") for sample in run.samples if is_easy(sample))
+    rows = [
+        (kind, f"{counts[kind]:,}", percent(found["expected_good"]), bounds(*found["interval"]),
+         f"{found['measured_on']:,}")
+        for kind, found in run.judge.get("kinds", {}).items()
+        if counts[kind]
+    ]  # fmt: skip
+    headings = ("asks for", "samples", "expected good", "95 % interval", "measured on")
+    return [PageTable("Those that were easy to ask, by what they ask for", headings, rows)] if rows else []
+
+
+def _expected_good(run: RunAnalysis) -> Metric:
+    """Return the quality estimate, with what it was measured on."""
+    found, name = promise_of(run.meta["compiled"], run.samples), "Expected good"
+    if found is None:
+        return Metric(name, UNKNOWN, meaning="the critic was not measured on labels for questions like these")
+    meaning = "of labelled questions, those that the threshold of the critic accepts"
+    if found.of_runs:
+        meaning = "of reviewed questions of other runs, those that the threshold of the critic accepts"
+    if found.said_of < len(run.samples):
+        meaning += f"; holds for the {found.said_of:,} samples that were easy to ask, not for the others"
+    n, rows = "labelled questions; how many is not noted", found.measured_on
+    if rows is not None:
+        n = f"{rows:,} questions of runs" if found.of_runs else counted(rows, "labelled question")
+    return Metric(name, percent(found.share), n, bounds(found.low, found.high), meaning)

@@ -2,31 +2,30 @@
 
 from collections import Counter
 
-from groundset.report import pictures
-from groundset.report.blocks import Grid, PageSection, Picture
-from groundset.report.facts import RunFacts
-from groundset.report.shares import bounds, percent, stated_share, wilson
+from groundset.report import charts
+from groundset.report.analysis import RunAnalysis
+from groundset.report.page import Chart, PageSection, PageTable, interval, percent, share_metric
 
 _HEADINGS = ("step", "reached", "refused", "passed", "95 % interval")
 
 
-def section(facts: RunFacts) -> PageSection:
-    """Tell how chunks became contexts, and how candidates became samples."""
+def section(run: RunAnalysis) -> PageSection:
+    """Show how chunks became contexts, and how candidates became samples."""
     title = "What was left after each step"
     about = "From chunks to passages that were asked about, and from candidate questions to samples."
-    if facts.derived or not (facts.attempts or facts.rejects):
-        return PageSection("yield", title, about, notes=["This run holds no steps of its own."])
-    candidates = len(facts.samples) + len(facts.refused)
-    rows = _by_step(facts)
+    if run.derived or not (run.attempts or run.rejects):
+        return PageSection("yield", title, about, notes=["This run has no steps of its own."])
+    kept = len(run.samples)
+    candidates = kept + len(run.refused)
     return PageSection(
         "yield",
         title,
         about,
-        figures=[
-            stated_share("Kept of candidates", len(facts.samples), candidates, "candidate"),
-            stated_share("Kept of attempts", len(facts.samples), facts.attempts, "attempt"),
+        [
+            share_metric("Kept of candidates", kept, candidates, "candidate"),
+            share_metric("Kept of attempts", kept, run.attempts, "attempt"),
         ],
-        pictures=[_passages(facts), *([_candidates(rows, candidates, len(facts.samples))] if candidates else [])],
+        [_chunks(run), *([_candidates(run, candidates)] if candidates else [])],
         notes=[
             "A question that a step refused and that was then reworded is another candidate, so one attempt may make "
             "several. Shares of a step are of the candidates that reached it."
@@ -34,47 +33,40 @@ def section(facts: RunFacts) -> PageSection:
     )
 
 
-def _passages(facts: RunFacts) -> Picture:
-    stages = [("chunks", len(facts.chunk_ids))]
-    if facts.knows_usable:
-        stages.append(("something to ask", len(facts.chunk_ids) - len(facts.passed_over)))
-    if facts.attempts:
-        stages.append(("attempted", len(facts.tried_chunks | facts.kept_chunks)))
-    stages.append(("asked about", len(facts.kept_chunks)))
-    names, counts = [name for name, _ in stages], [count for _, count in stages]
-    rows = [(name, f"{count:,}", percent(count / (counts[0] or 1))) for name, count in stages]
-    return Picture(
+def _chunks(run: RunAnalysis) -> Chart:
+    stages = [("chunks", len(run.chunks))]
+    if run.knows_usable:
+        stages.append(("something to ask", len(run.chunks) - len(run.passed_over)))
+    if run.attempts:
+        stages.append(("attempted", len(run.attempted_chunks | run.asked_chunks)))
+    stages.append(("asked about", len(run.asked_chunks)))
+    return _bars(
+        "passages",
         "Chunks",
         "How many chunks there are, how many hold something to ask, and how many samples ask about.",
-        pictures.bars("passages", names, counts, [f"{count:,}" for count in counts], marked=len(stages) - 1),
-        Grid("", ("chunks", "count", "of all"), rows),
+        stages,
+        PageTable(
+            "",
+            ("chunks", "count", "of all"),
+            [(name, f"{count:,}", percent(count / (len(run.chunks) or 1))) for name, count in stages],
+        ),
     )
 
 
-def _by_step(facts: RunFacts) -> list[tuple[str, int, int]]:
-    """Return for each step that refused how many candidates reached it and how many it refused."""
-    refused = Counter(reject.step for reject in facts.refused)
-    order = [*(step for step in facts.tried if step in refused), *(step for step in refused if step not in facts.tried)]
-    left = len(facts.samples) + refused.total()
-    rows = []
+def _candidates(run: RunAnalysis, candidates: int) -> Chart:
+    """Show for each step that refused how many candidates reached it and how many it refused."""
+    refused = Counter(reject.step for reject in run.refused)
+    order = [*(step for step in run.steps if step in refused), *(step for step in refused if step not in run.steps)]
+    left, rows, stages = candidates, [], [("candidates", candidates)]
     for step in order:
-        rows.append((step, left, refused[step]))
-        left -= refused[step]
-    return rows
+        reached, left = left, left - refused[step]
+        rows.append((step, f"{reached:,}", f"{refused[step]:,}", percent(left / reached), interval(left, reached)))
+        stages.append((f"after {step}", left))
+    about = f"How many of {candidates:,} candidates each step left; the last {len(run.samples):,} are the samples."
+    return _bars("steps", "Candidates", about, stages, PageTable("", _HEADINGS, rows))
 
 
-def _candidates(rows: list[tuple[str, int, int]], candidates: int, kept: int) -> Picture:
-    names = ["candidates", *(f"after {step}" for step, _, _ in rows)]
-    counts = [candidates, *(reached - refused for _, reached, refused in rows)]
-    table = []
-    for step, reached, refused in rows:
-        passed = reached - refused
-        table.append(
-            (step, f"{reached:,}", f"{refused:,}", percent(passed / reached), bounds(*wilson(passed, reached)))
-        )
-    return Picture(
-        "Candidates",
-        f"How many of {candidates:,} candidates each step left; the last {kept:,} are the samples.",
-        pictures.bars("steps", names, counts, [f"{count:,}" for count in counts], marked=len(names) - 1),
-        Grid("", _HEADINGS, table),
-    )
+def _bars(key: str, title: str, about: str, stages: list[tuple[str, int]], table: PageTable) -> Chart:
+    names, counts = [name for name, _ in stages], [count for _, count in stages]
+    svg = charts.bars(key, names, counts, [f"{count:,}" for count in counts], marked=len(stages) - 1)
+    return Chart(title, about, svg, table)

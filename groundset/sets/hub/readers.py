@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from groundset.retrieval_eval.figures import share_of
+from groundset.stats import wilson
 from groundset.store.reviews import readings
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def count_readers(store: "RunStore") -> Readers | None:
     verdicts = Counter(found[sample.id].verdict for sample in store.results.samples() if sample.id in found)
     read = verdicts.total()
     signed = verdicts["good"]
-    share = share_of(signed, read)
+    share = wilson(signed, read)
     if share is None:
         return None
     percent = (round(100 * part) for part in (share.value, share.low, share.high))

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from dspy.lm15 import Message, Response, Usage
 
-from groundset import judging as command
+from groundset.engine import judging as command
 from groundset.engine.judging import text_of
 from groundset.runtime import lms
 from groundset.runtime.lms import LanguageModel

@@ -12,8 +12,8 @@ from urllib.request import url2pathname
 import httpx
 import pytest
 
-from groundset.review import serving
-from groundset.review.desk import Desk
+from groundset.review import server
+from groundset.review.session import ReviewSession
 from groundset.store.run_store import RunStore
 from programs.types import Chunk, Document
 
@@ -46,7 +46,7 @@ def test_one_line_names_the_address_and_ctrl_c_ends_it(folder):
             out, err = process.communicate(timeout=20)
             assert process.returncode == 0
             assert out == ""
-            assert err.splitlines()[-1] == "0 of 0 are read: 0 signed, 0 refused."
+            assert err.splitlines()[-1] == "0 of 0 are reviewed: 0 signed, 0 refused."
             assert address.split("/")[3] not in err
         finally:
             process.kill()
@@ -86,13 +86,13 @@ def test_a_folder_without_a_run_and_a_port_in_use_are_named(run, folder, tmp_pat
 @pytest.mark.parametrize("display", [{}, {"DISPLAY": ":0"}])
 def test_a_browser_is_opened_only_where_there_are_windows_and_not_told_the_token(monkeypatch, display):
     found = []
-    monkeypatch.setattr(serving.sys, "platform", "linux")
-    monkeypatch.setattr(serving.webbrowser, "open", lambda address: found.append(address) or True)
+    monkeypatch.setattr(server.sys, "platform", "linux")
+    monkeypatch.setattr(server.webbrowser, "open", lambda address: found.append(address) or True)
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
     for name, value in display.items():
         monkeypatch.setenv(name, value)
-    with serving.shown_in_browser("http://127.0.0.1:1/secret/") as shown:
+    with server.shown_in_browser("http://127.0.0.1:1/secret/") as shown:
         assert shown is bool(display)
         for address in found:
             assert "secret" not in address
@@ -105,8 +105,12 @@ def test_a_browser_is_opened_only_where_there_are_windows_and_not_told_the_token
 def test_the_page_that_leads_there_is_followed_by_a_browser(browser, folder, monkeypatch):
     monkeypatch.setenv("BROWSER", "any")
     found = []
-    monkeypatch.setattr(serving.webbrowser, "open", lambda address: found.append(address) or True)
-    with Desk([folder], "reader") as desk, serving.serving(desk) as address, serving.shown_in_browser(address):
+    monkeypatch.setattr(server.webbrowser, "open", lambda address: found.append(address) or True)
+    with (
+        ReviewSession([folder], "reader") as session,
+        server.serving(session) as address,
+        server.shown_in_browser(address),
+    ):
         page = browser.new_page()
         page.goto(found[0])
         page.wait_for_url(f"{address}**")

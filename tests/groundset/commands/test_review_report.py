@@ -1,4 +1,4 @@
-"""What `groundset review --report` prints of what readers said."""
+"""What `groundset review --report` prints."""
 
 import json
 
@@ -13,37 +13,40 @@ def folder(tmp_path):
     return make_run(tmp_path / "run")
 
 
-def test_a_run_that_nobody_read_says_so(run, folder):
+def test_a_run_that_nobody_reviewed_says_so(run, folder):
     ran = run("review", folder, "--report")
-    assert (ran.status, ran.out) == (0, "No sample was read yet, of 2.\n")
+    assert (ran.status, ran.out) == (0, "No sample was reviewed yet, of 2.\n")
     found = json.loads(run("review", folder, "--report", "--json").out)
     assert found["samples"]["share"] is None
     assert found["samples"]["unread"] == 2
 
 
-def test_shares_are_told_with_their_intervals(run, folder):
+def test_shares_are_printed_with_their_intervals(run, folder):
     say(folder, "q-ferry", "good", answer="nine", reader="ann")
     say(folder, "q-mill", "bad", "vague", reader="ann")
     say(folder, "q-mill", "good", reader="bob\x1b[2J")
     say(folder, "2", "good")
     ran = run("review", folder, "--report")
     assert (ran.status, ran.err, "\x1b" in ran.out) == (0, "", False)
-    assert ran.out.startswith(
-        "Of 2 samples read, 1 (50 %, 9 to 91 %) was signed, 1 of them mended. Readers disagree on 1. Not read: 0.\n\n"
-        "evolution  signed  read  share\n"
-        "reasoning  0       1     0 %, 0 to 79 %\n"
-        "simple     1       1     100 %, 21 to 100 %\n\n"
-        "document  signed  read  share\n"
+    first, evolutions, documents, reviewers, rejects, steps, agreement = ran.out.split("\n\n")
+    assert first == (
+        "Of 2 samples reviewed, 1 (50 %, 9 to 91 %) was signed, 1 of them mended. Reviewers disagree on 1. "
+        "Not reviewed: 0."
     )
+    assert [line.split(maxsplit=3) for line in evolutions.splitlines()] == [
+        ["evolution", "signed", "reviewed", "share"],
+        ["reasoning", "0", "1", "0 %, 0 to 79 %"],
+        ["simple", "1", "1", "100 %, 21 to 100 %"],
+    ]
+    assert documents.startswith("document  ")
     assert "recipe" not in ran.out, "one value says nothing that the first line does not"
-    assert "\nann           1       2     50 %, 9 to 91 %\n" in ran.out
-    assert "\nbob\\u001b[2J  1       1     100 %, 21 to 100 %\n" in ran.out
-    assert ran.out.endswith(
-        "\n\nOf 1 reject read, 1 (100 %, 21 to 100 %) was wrongly refused.\n\n"
-        "refused by  good  read  share\n"
-        "judge       1     1     100 %, 21 to 100 %\n\n"
-        "ann and bob\\u001b[2J both read 1 sample; they agree on 0.\n"
-    )
+    assert [line.split(maxsplit=3) for line in reviewers.splitlines()[1:]] == [
+        ["ann", "1", "2", "50 %, 9 to 91 %"],
+        ["bob\\u001b[2J", "1", "1", "100 %, 21 to 100 %"],
+    ]
+    assert rejects == "Of 1 reject reviewed, 1 (100 %, 21 to 100 %) was wrongly refused."
+    assert steps.splitlines()[1].split(maxsplit=3) == ["judge", "1", "1", "100 %, 21 to 100 %"]
+    assert agreement == "ann and bob\\u001b[2J both reviewed 1 sample; they agree on 0.\n"
 
 
 def test_json_is_one_document(run, folder):
@@ -60,7 +63,7 @@ def test_json_is_one_document(run, folder):
     assert agreement == {"readers": ["ann", "bob"], "what": "sample", "both": 1, "same": 1, "kappa": None}
 
 
-def test_of_many_documents_those_that_were_read_most_are_shown(run, tmp_path):
+def test_of_many_documents_those_with_most_reviews_are_shown(run, tmp_path):
     samples = [
         SAMPLES[0].model_copy(update={"id": f"q-{number:02}", "contexts": (chunk,)})
         for number, chunk in enumerate([*DOCUMENTS, DOCUMENTS[21]])
@@ -69,17 +72,18 @@ def test_of_many_documents_those_that_were_read_most_are_shown(run, tmp_path):
     for each in samples:
         say(folder, each.id, "good")
     lines = run("review", folder, "--report").out.splitlines()
-    at = lines.index("document  signed  read  share")
+    at = lines.index("document  signed  reviewed  share")
     assert lines[at + 1].startswith("doc21.md  2")
     assert lines[at + 20].startswith("doc18.md  1")
-    assert lines[at + 21] == "2 more with fewer that were read: --json shows them."
+    assert lines[at + 21] == "2 more with fewer reviews: --json shows them."
     assert len(json.loads(run("review", folder, "--report", "--json").out)["by"]["document"]) == 22
 
 
 def test_sixty_columns_are_enough(run_narrow, folder):
     say(folder, "q-ferry", "good")
     say(folder, "q-mill", "bad", "vague")
-    assert run_narrow("review", folder, "--report")[0] == "Of 2 samples read, 1 (50 %, 9 to 91 %) was signed. Not read:"
+    lines = run_narrow("review", folder, "--report")
+    assert lines[0] == "Of 2 samples reviewed, 1 (50 %, 9 to 91 %) was signed. Not"
 
 
 def test_what_is_wrong_is_one_line(run, folder, tmp_path):

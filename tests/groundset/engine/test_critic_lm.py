@@ -16,7 +16,7 @@ from groundset.engine.generation import RunResult, run_generation
 from groundset.engine.models import Openers
 from groundset.models.specs import OpenAISpec
 from groundset.progress import Progress
-from groundset.report.facts import read_facts
+from groundset.report.analysis import RunAnalysis
 from groundset.store.run_store import RunStore
 from programs.errors import InputError, RunMismatchError
 from programs.stages.contexts import Contexts
@@ -99,7 +99,7 @@ def test_a_second_model_judges_and_is_counted_by_itself(docs: Path, tmp_path: Pa
         f"judge judged: {asked} language model calls, {100 * asked:,} tokens read ({60 * asked:,} of them anew), "
         f"{20 * asked} written."
     )
-    assert read_facts(out).critic_calls.calls == asked
+    assert RunAnalysis(out).critic_calls.calls == asked
 
 
 def test_what_it_said_is_not_paid_for_again(docs: Path, tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from groundset.data_files import data_path
 from groundset.engine import generation
 from groundset.engine.models import Openers
 from groundset.retrieval import embedder
-from groundset.review.desk import Desk
-from groundset.review.serving import serving as serve_review
+from groundset.review.server import serving as serve_review
+from groundset.review.session import ReviewSession
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
 
@@ -105,10 +105,10 @@ def test_every_command_asks_only_the_server_that_was_named(
         assert server.texts
     check("chunk", "docs", "--out", "chunks.jsonl")
     check("show", "run")
-    with Desk([Path("run")], "reader") as desk, serve_review(desk) as address:
+    with ReviewSession([Path("run")], "reader") as session, serve_review(session) as address:
         with httpx.Client(base_url=address, trust_env=False, follow_redirects=True) as client:
             assert "1 of 3" in client.get("").text
-            assert "Signed" in client.post(f"item/{desk.items[0].key}", data={"do": "sign"}).text
+            assert "Signed" in client.post(f"item/{session.items[0].key}", data={"do": "sign"}).text
         assert egress() == []
     check("export", "run", "--format", "autorag", "--out", "autorag")
     check("push", "run", "--repo", "you/demo", "--licence", "other", "--dry-run", "dataset")

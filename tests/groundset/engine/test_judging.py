@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import groundset
-from groundset import judging
+from groundset.engine import judging
 from programs.deciding import Decision
 
 ROW = {"question": "When?", "passage": "At nine.", "note": 1}

@@ -32,6 +32,11 @@ def row(comparison: Any, name: str) -> tuple[str, ...]:
     return next(cells[1:] for cells in comparison.figures() if cells[0] == name)
 
 
+def names(comparison: Any) -> set[str]:
+    """Return the measures that were tested."""
+    return {each.measure.name for each in comparison.differences}
+
+
 def test_figures_stand_side_by_side(two: Callable[..., list[Path]]) -> None:
     comparison = compare_runs(two())
     assert comparison.names == ["first", "second"]
@@ -47,33 +52,28 @@ def test_figures_stand_side_by_side(two: Callable[..., list[Path]]) -> None:
 def test_what_differs_is_found_and_what_does_not_is_not(two: Callable[..., list[Path]]) -> None:
     runs = two()
     with RunStore.open(runs[1]) as store:
-        database = store._database
-        database.execute("UPDATE samples SET record = json_set(record, '$.answer', 'a b c d e f g h i')")
-    changes = {change.measure.name: change for change in compare_runs(runs).changes}
-    longer = changes["words of an answer"]
-    assert longer.is_real
+        store._database.execute("UPDATE samples SET record = json_set(record, '$.answer', 'a b c d e f g h i')")
+    comparison = compare_runs(runs)
+    found = {each.measure.name: each for each in comparison.differences}
+    longer = found["words of an answer"]
     assert longer.found.gain == 0.5, "every answer of the second is longer than every one of the first"
-    assert longer.told() == "higher in 100 of 100 pairs (100 to 100)" or longer.told().startswith(
-        "higher in 100 of 100"
-    )
-    assert [name for name, change in changes.items() if change.is_real] == ["words of an answer"]
-    (said, rest) = compare_runs(runs).conclusions()
-    assert said.startswith("second differs from first in words of an answer: higher in 100 of 100 pairs")
-    assert rest.startswith(f"Of the others ({len(changes) - 1}), none can be told from chance")
+    assert longer.gain_text.startswith("higher in 100 of 100 pairs")
+    assert [name for name, each in found.items() if each.is_real] == ["words of an answer"]
+    first, rest = comparison.conclusions()
+    assert first.startswith("second differs from first in words of an answer: higher in 100 of 100 pairs")
+    assert rest.startswith(f"Of the others ({len(found) - 1}), none can be told from chance")
 
 
 def test_p_values_are_corrected_for_all_tests(two: Callable[..., list[Path]]) -> None:
     comparison = compare_runs(two())
-    assert len(comparison.changes) > 5
-    for change in comparison.changes:
-        assert change.p >= change.found.p
-        assert change.detectable >= change.found.detectable(1)
-    assert any(
-        f"all {len(comparison.changes)} tests together are corrected by Holm" in note for note in comparison.notes
-    )
+    assert len(comparison.differences) > 5
+    for each in comparison.differences:
+        assert each.p >= each.found.p
+        assert each.detectable >= each.found.detectable(1)
+    assert any(f"all {len(comparison.differences)} tests" in note for note in comparison.notes)
 
 
-def test_it_is_said_whether_the_documents_are_the_same(two: Callable[..., list[Path]], tmp_path: Path) -> None:
+def test_notes_say_whether_the_documents_are_the_same(two: Callable[..., list[Path]], tmp_path: Path) -> None:
     runs = two()
     other = make_run(tmp_path / "other", samples=3, evils=("", "Else."))
     third = make_run(tmp_path / "third", samples=3, evils=("New.",))
@@ -87,12 +87,12 @@ def test_it_is_said_whether_the_documents_are_the_same(two: Callable[..., list[P
 def test_what_cannot_be_compared_is_not_tested(two: Callable[..., list[Path]]) -> None:
     other = {"lm": {"name": "x"}, "embedder": {"name": "y", "sha256": "e" * 64}}
     comparison = compare_runs(two(models=other, compiled={}))
-    tested = {change.measure.name for change in comparison.changes}
+    tested = names(comparison)
     assert tested.isdisjoint({"hit at 1", "hit at 5", "rank"}), "ranks are of a search with the embedder"
     assert tested.isdisjoint({"likeness to the passage", "likeness to the nearest other", "score of the critic"})
-    told = "likeness to the passage of second is not tested: their embedders differ, or are not known."
-    assert told in comparison.notes
-    assert row(comparison, "likeness to the passage")[1] != "not known", "it is told all the same"
+    note = "likeness to the passage of second is not tested: their embedders differ, or are not known."
+    assert note in comparison.notes
+    assert row(comparison, "likeness to the passage")[1] != "not known", "it is shown all the same"
 
 
 def test_ranks_among_chunks_of_other_texts_are_not_compared_though_their_ids_are_the_same(
@@ -103,16 +103,16 @@ def test_ranks_among_chunks_of_other_texts_are_not_compared_though_their_ids_are
         store._database.execute("UPDATE chunks SET record = json_set(record, '$.text', 'cut elsewhere')")
     comparison = compare_runs(runs)
     assert comparison.notes[0] == "second is over the same 4 documents as first, cut in another way."
-    assert {change.measure.name for change in comparison.changes}.isdisjoint({"hit at 1", "hit at 5", "rank"})
+    assert names(comparison).isdisjoint({"hit at 1", "hit at 5", "rank"})
 
 
 @pytest.mark.parametrize(("threshold", "is_tested"), [(0.42, True), (0.9, False)])
-def test_a_critic_is_the_same_one_whatever_was_noted_of_its_promise(
+def test_a_critic_is_the_same_one_whatever_its_quality_estimate(
     two: Callable[..., list[Path]], threshold: float, is_tested: bool
 ) -> None:
     judge = {"model": "head", "optimizer": "fit-head", "threshold": threshold}
-    changes = compare_runs(two(compiled={"judge": judge})).changes
-    assert ("score of the critic" in {change.measure.name for change in changes}) == is_tested
+    comparison = compare_runs(two(compiled={"judge": judge}))
+    assert ("score of the critic" in names(comparison)) == is_tested
 
 
 @pytest.mark.parametrize("samples", [0, 1])
@@ -121,16 +121,16 @@ def test_a_run_of_hardly_any_samples_is_compared_as_far_as_it_goes(
 ) -> None:
     comparison = compare_runs(two(samples=samples, compiled={}))
     assert row(comparison, "expected good")[1] == "not known"
-    assert all(change.measure.kind == "share" for change in comparison.changes)
-    assert len(comparison.record()["measures"]) == len(MEASURES)
+    assert all(each.measure.kind == "share" for each in comparison.differences)
+    assert len(comparison.to_dict()["measures"]) == len(MEASURES)
 
 
 def test_runs_of_no_samples_have_nothing_to_test(tmp_path: Path) -> None:
-    told = dict.fromkeys(("models", "compiled", "configuration", "agenda", "asked"))
+    nothing = dict.fromkeys(("models", "compiled", "configuration", "agenda", "asked"))
     lineage = {"command": "merge", "options": {}, "parents": []}
-    runs = [make_run(tmp_path / name, samples=0, lineage=lineage, **told) for name in ("a", "b")]
+    runs = [make_run(tmp_path / name, samples=0, lineage=lineage, **nothing) for name in ("a", "b")]
     comparison = compare_runs(runs)
-    assert {change.measure.name for change in comparison.changes} == {"documents asked about"}
+    assert names(comparison) == {"documents asked about"}
     assert row(comparison, "samples") == ("0", "0")
 
 
@@ -142,11 +142,6 @@ def test_signed_shares_are_compared(two: Callable[..., list[Path]]) -> None:
     assert row(compare_runs(runs), "signed of those read") == ("67 % (21 to 94 %, n=3)", "0 % (0 to 32 %, n=8)")
 
 
-def test_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    runs = [make_run(tmp_path / name / "run", samples=2) for name in ("a", "b")]
-    assert compare_runs(runs).names == ["run", "run (2)"]
-
-
 def test_two_runs_are_the_fewest_and_none_comes_twice(two: Callable[..., list[Path]], tmp_path: Path) -> None:
     runs = two()
     with pytest.raises(InputError, match="takes two runs or more"):
@@ -156,6 +151,8 @@ def test_two_runs_are_the_fewest_and_none_comes_twice(two: Callable[..., list[Pa
         compare_runs([*runs, tmp_path / "link"])
     with pytest.raises(InputError, match="is not the folder of a run"):
         compare_runs([*runs, tmp_path])
+    runs = [make_run(tmp_path / name / "run", samples=2) for name in ("a", "b")]
+    assert compare_runs(runs).names == ["run", "run (2)"], "folders of one name are told apart"
 
 
 def test_python_compares_folders_and_runs(two: Callable[..., list[Path]], tmp_path: Path) -> None:

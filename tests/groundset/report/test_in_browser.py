@@ -8,7 +8,6 @@ import pytest
 from reported_run import EVIL, EVILS, make_run
 
 from groundset.report.comparison import compare_runs
-from groundset.report.comparison_page import comparison_page
 from groundset.report.report import write_report
 
 CONTRAST = """() => {
@@ -35,18 +34,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("pages")
     runs = [make_run(folder / name, evils=EVILS) for name in ("one", EVIL.replace("/", "\u2044"))]
     write_report(runs[1], folder / "report.html")
-    (folder / "comparison.html").write_text(comparison_page(compare_runs(runs)), encoding="utf-8")
+    (folder / "comparison.html").write_text(compare_runs(runs).page(), encoding="utf-8")
     return [(folder / name).as_uri() for name in ("report.html", "comparison.html")]
 
 
 @pytest.fixture
 def shown(browser: Any) -> Iterator[Any]:
-    """A tab that notes what it is told and what it asks for."""
+    """A tab that notes its messages and its requests."""
     with browser.new_context() as context:
         page = context.new_page()
         page.heard = []
         for event in ("console", "dialog", "pageerror"):
-            page.on(event, lambda told: page.heard.append(str(told)))
+            page.on(event, lambda message: page.heard.append(str(message)))
         page.on("request", lambda request: page.heard.append(request.url))
         yield page
 
@@ -67,7 +66,7 @@ def test_what_documents_hold_stays_text_and_nothing_is_asked_for(shown: Any, pag
     for address in pages:
         shown.heard.clear()
         shown.goto(address)
-        assert [told for told in shown.heard if not told.startswith("data:")] == [address]
+        assert [line for line in shown.heard if not line.startswith("data:")] == [address]
         assert shown.title() != "taken"
         assert shown.locator("script, img").count() == 0
         assert shown.get_by_text("<script>document.title='taken'").count() > 0
@@ -78,7 +77,7 @@ def test_a_script_that_got_in_would_not_run(shown: Any, pages: list[str], tmp_pa
     (tmp_path / "x.html").write_text(report.replace("<main>", f"<main>{EVIL}"), encoding="utf-8")
     shown.goto((tmp_path / "x.html").as_uri())
     assert shown.title() != "taken"
-    assert any("Content Security Policy" in told for told in shown.heard)
+    assert any("Content Security Policy" in line for line in shown.heard)
 
 
 @pytest.mark.parametrize("width", [360, 1600])

@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from groundset.report.likeness import mean_likeness, nearest_other, plane, reach
-from groundset.report.words import cut, distinct, first_words, lengths
+from groundset.report.measurements import (
+    cut,
+    distinct,
+    first_words,
+    lengths,
+    mean_likeness,
+    nearest_other,
+    nearness,
+    plane,
+)
 
 ROWS = np.random.default_rng(0).standard_normal((1100, 6)).astype(np.float32)
 
@@ -47,12 +55,12 @@ def test_a_map_needs_three_chunks_that_differ() -> None:
 def test_what_stands_for_all_is_told_from_chance() -> None:
     centres = np.eye(6, dtype=np.float32)
     rows = np.repeat(centres, 50, axis=0) + 0.05 * ROWS[:300]
-    spread, heaped = reach(rows, list(range(0, 300, 50))), reach(rows, list(range(6)))
+    spread, heaped = nearness(rows, list(range(0, 300, 50))), nearness(rows, list(range(6)))
     assert spread is not None
     assert heaped is not None
     assert spread.mean > spread.chance > heaped.mean
-    assert reach(rows, []) is None
-    assert reach(rows[:2], [0, 1]) is None
+    assert nearness(rows, []) is None
+    assert nearness(rows[:2], [0, 1]) is None
 
 
 def test_words_are_counted_as_they_are_read() -> None:

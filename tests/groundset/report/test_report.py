@@ -1,4 +1,4 @@
-"""The report of a run: what it says, of whatever run, and that nothing in it acts."""
+"""The report of a run: what it shows, of whatever run, and that nothing in it acts."""
 
 import re
 import sqlite3
@@ -14,11 +14,11 @@ import reported_run
 from reported_run import EVIL, EVILS
 
 import groundset
-from groundset.report import pictures, sections
-from groundset.report.facts import read_facts
-from groundset.report.page import render
+from groundset.report import charts
+from groundset.report.analysis import RunAnalysis
+from groundset.report.page import PageSection
 from groundset.report.report import report_page
-from groundset.report.sections import coverage, made, quality, retrieval
+from groundset.report.sections import SECTIONS
 from groundset.store.record import write_files
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
@@ -30,7 +30,7 @@ KEYS = ["made", "quality", "yield", "refused", "coverage", "questions", "diversi
 
 
 class Page(HTMLParser):
-    """The text of a page, its figures by name, and its tags."""
+    """The text of a page and its tags."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -50,24 +50,28 @@ class Page(HTMLParser):
 
 
 def read(run: Path) -> Page:
-    return Page(report_page(read_facts(run)))
+    return Page(report_page(RunAnalysis(run)))
+
+
+def sections(run: Path) -> dict[str, PageSection]:
+    return {section.key: section for section in (make(RunAnalysis(run)) for make in SECTIONS)}
+
+
+def metrics(run: Path) -> dict[str, Any]:
+    return {metric.name: metric for section in sections(run).values() for metric in section.metrics}
+
+
+def rows(run: Path, key: str) -> list[tuple[str, ...]]:
+    """Return the rows of the tables of a part, those of its charts first."""
+    part = sections(run)[key]
+    return [tuple(row) for table in (*(chart.table for chart in part.charts), *part.tables) for row in table.rows]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A run that nobody changes, and its report."""
     run = reported_run.make_run(tmp_path_factory.mktemp("written") / "run")
-    return run, report_page(read_facts(run))
-
-
-def text_of(section: Callable[..., Any], run: Path) -> str:
-    """Return one part of the report of a run as text."""
-    return Page(render("", "", [section(read_facts(run))])).text
-
-
-def figures(run: Path) -> dict[str, Any]:
-    facts = read_facts(run)
-    return {each.name: each for section in sections.SECTIONS for each in section(facts).figures}
+    return run, report_page(RunAnalysis(run))
 
 
 def test_every_part_is_there_and_reached_from_the_top(written: tuple[Path, str]) -> None:
@@ -76,121 +80,125 @@ def test_every_part_is_there_and_reached_from_the_top(written: tuple[Path, str])
     assert [key for key in ids if key in KEYS] == KEYS
     assert {value for name, value in page.attributes if name == "href"} >= {f"#{key}" for key in KEYS}
     assert len(ids) == len(set(ids)), "no name occurs twice, those of drawings among them"
-    assert page.tags.count("svg") == page.tags.count("details") == 13
-    assert page.tags.count("desc") == 13, "whoever cannot see a drawing is told what it shows"
+    counts = {tag: page.tags.count(tag) for tag in ("svg", "details", "desc")}
+    assert counts == {"svg": 13, "details": 13, "desc": 13}, "who cannot see a drawing reads what it shows"
+    assert report_page(RunAnalysis(written[0])) == written[1], "two reports of a run are the same"
 
 
-def test_figures_are_what_the_run_holds(written: tuple[Path, str]) -> None:
-    told = figures(written[0])
-    assert told["Samples"].value == "6 of 10 asked for"
-    assert told["State"].value == "finished: as many samples as were asked for"
-    expected = told["Expected good"]
-    assert (expected.value, expected.interval, expected.n) == ("58 %", "49 to 68 %", "101 labelled questions")
-    assert (told["Signed"].value, told["Signed"].n, told["Signed"].interval) == (
-        "67 % (2)", "3 read samples", "21 to 94 %",
-    )  # fmt: skip
-    assert told["Mended"].value == "50 % (1)"
-    assert (told["Kept of candidates"].value, told["Kept of attempts"].value) == ("50 % (6)", "50 % (6)")
-    assert (told["Documents asked about"].value, told["Chunks asked about"].n) == ("50 % (2)", "12 chunks")
-    # Ranks are 1, 2, 7, None, 1, 2.
-    assert (told["Hit at 1"].value, told["Hit at 5"].value) == ("33 %", "67 %")
-    assert told["Mean reciprocal rank"].value == f"{(1 + 1 / 2 + 1 / 7 + 0 + 1 + 1 / 2) / 6:.2f}"
-    assert told["Tokens read"].value == "600, 100.0 for each sample"
-    assert told["Time"].value == "1 min 00 s, 10.0 s for each sample"
-    assert told["Smallest difference seen"].value == "none can be seen"
+def test_metrics_are_what_the_run_holds(written: tuple[Path, str]) -> None:
+    found = metrics(written[0])
+    reciprocal = (1 + 1 / 2 + 1 / 7 + 0 + 1 + 1 / 2) / 6  # ranks are 1, 2, 7, None, 1, 2
+    expected = {
+        "Samples": "6 of 10 asked for",
+        "State": "finished: as many samples as were asked for",
+        "Mended": "50 % (1)",
+        "Kept of candidates": "50 % (6)",
+        "Kept of attempts": "50 % (6)",
+        "Documents asked about": "50 % (2)",
+        "Hit at 1": "33 %",
+        "Hit at 5": "67 %",
+        "Mean reciprocal rank": f"{reciprocal:.2f}",
+        "Tokens read": "600, 100.0 for each sample",
+        "Time": "1 min 00 s, 10.0 s for each sample",
+        "Smallest difference seen": "none can be seen",
+    }
+    assert {name: found[name].value for name in expected} == expected
+    for name, value, interval, n in (
+        ("Expected good", "58 %", "49 to 68 %", "101 labelled questions"),
+        ("Signed", "67 % (2)", "21 to 94 %", "3 reviewed samples"),
+    ):
+        assert (found[name].value, found[name].interval, found[name].n) == (value, interval, n)
+    assert found["Chunks asked about"].n == "12 chunks"
 
 
 def test_every_share_has_its_interval_and_its_n(written: tuple[Path, str]) -> None:
-    told = [each for each in figures(written[0]).values() if each.value.endswith(("%", ")")) and " %" in each.value]
-    assert len(told) > 12
-    without = {each.name for each in told if not each.interval}
+    shares = [each for each in metrics(written[0]).values() if each.value.endswith(("%", ")")) and " %" in each.value]
+    assert len(shares) > 12
+    without = {each.name for each in shares if not each.interval}
     assert without == {"Distinct words", "Distinct pairs of words"}, "of these nobody knows how they would vary"
-    assert all(each.n for each in told)
+    assert all(each.n for each in shares)
 
 
-def test_reasons_are_counted_with_examples(written: tuple[Path, str]) -> None:
-    text = Page(written[1]).text
-    assert "6 questions refused; 3 passages held nothing to ask, which is no fault." in text
-    assert "judge: not clear 6 100 % 61 to 100 %" in text
-    assert "judge: not clear What? not clear: ferry-0" in text
-
-
-def test_difficulty_follows_rank_and_shared_words(written: tuple[Path, str]) -> None:
-    text = Page(written[1]).text
-    assert re.search(r"easy 2 33 % .* middling 2 33 % .* hard 2 33 %", text)
+def test_reasons_are_counted_with_examples_and_difficulty_follows_rank_and_words(written: tuple[Path, str]) -> None:
+    refused = rows(written[0], "refused")
+    assert sections(written[0])["refused"].about.startswith("6 questions refused; 3 passages held nothing to ask")
+    assert ("judge: not clear", "6", "100 %", "61 to 100 %") in refused
+    assert ("judge: not clear", "What?", "not clear:", "ferry-0") in [tuple(map(str.strip, row)) for row in refused]
+    found = {row[0]: row[1] for row in rows(written[0], "retrieval")}
+    assert (found["easy"], found["middling"], found["hard"]) == ("2", "2", "2")
 
 
 @pytest.mark.parametrize("samples", [0, 1])
 def test_a_run_of_hardly_any_samples_says_so(make_run: MakeRun, samples: int) -> None:
-    page = read(make_run(samples=samples, ending=None))
+    run = make_run(samples=samples, ending=None)
+    page = read(run)
     assert page.tags.count("h2") == len(KEYS)
-    assert ("There are no samples, so most figures are not known." in page.text) == (samples == 0)
-    assert "State not known" in page.text
+    assert bool(sections(run)["made"].notes) == (samples == 0)
+    assert metrics(run)["State"].value == "not known"
     assert f"n = {samples} " in page.text
-    assert "nan" not in page.text.lower().replace("finance", "")
+    assert "nan" not in page.text.lower()
 
 
 def test_a_run_that_was_not_generated_invents_nothing(make_run: MakeRun) -> None:
-    told = dict.fromkeys(("models", "compiled", "configuration", "corpus", "agenda", "asked"))
-    run = make_run(lineage={"command": "merge", "options": {}, "parents": []}, **told)
-    text = read(run).text
-    assert "Made by groundset merge, of what was there already" in text
-    assert "This run holds no steps of its own." in text
-    assert "This run notes no calls and no time of its own." in text
-    assert "Expected good nothing that was measured on labels says it of all these questions not known" in text
-    assert "Attempts" not in text
+    nothing = dict.fromkeys(("models", "compiled", "configuration", "corpus", "agenda", "asked"))
+    run = make_run(lineage={"command": "merge", "options": {}, "parents": []}, **nothing)
+    found = metrics(run)
+    assert found["Made by"].value.startswith("groundset merge")
+    assert (found["Expected good"].value, found["Expected good"].n) == ("not known", "")
+    assert found.keys().isdisjoint({"Attempts", "Kept of attempts", "Calls", "Time"})
+    for key in ("yield", "cost"):
+        assert sections(run)[key].notes
 
 
-def test_what_was_measured_on_runs_is_said_of_what_was_as_easy(make_run: MakeRun) -> None:
+def test_what_was_measured_on_runs_holds_for_what_was_as_easy(make_run: MakeRun) -> None:
     of_times = {"expected_good": 0.9, "interval": [0.744, 0.965], "measured_on": 30}
     of_places = {"expected_good": 1.0, "interval": [0.342, 1.0], "measured_on": 2}
     judge = {"threshold": 0.34, "expected_good": 0.883, "interval": [0.778, 0.942], "measured_on": 60}
-    run = make_run(compiled={"judge": {**judge, "kinds": {"time": of_times, "place": of_places}}})
-    told = quality.section(read_facts(run))
-    expected = told.figures[0]
+    quality = sections(make_run(compiled={"judge": {**judge, "kinds": {"time": of_times, "place": of_places}}}))[
+        "quality"
+    ]
+    expected = quality.metrics[0]
     assert (expected.value, expected.interval, expected.n) == ("88 %", "78 to 94 %", "60 questions of runs")
-    assert "said of the 3 samples that were easy to ask" in expected.meaning
-    assert [list(row) for row in told.tables[0].rows] == [["time", "3", "90 %", "74 to 96 %", "30"]]
-    assert "The expected share was measured on questions of runs that were read one by one" in told.notes[0]
+    assert "3 samples that were easy to ask" in expected.meaning
+    assert [list(row) for row in quality.tables[0].rows] == [["time", "3", "90 %", "74 to 96 %", "30"]]
+    assert "questions of runs that people reviewed" in quality.notes[0]
 
 
-def test_a_critic_that_promises_nothing_is_not_said_to(make_run: MakeRun) -> None:
+def test_a_critic_that_was_not_measured_has_no_quality_estimate(make_run: MakeRun) -> None:
     judge = {"model": "head", "optimizer": "fit-head", "threshold": 0.42}
-    text = text_of(quality.section, make_run(compiled={"judge": judge}))
-    assert "says it of all these questions not known" in text
-    assert "The expected share was measured" not in text
+    quality = sections(make_run(compiled={"judge": judge}))["quality"]
+    assert quality.metrics[0].value == "not known"
+    assert not quality.notes
 
 
 def test_a_run_made_of_one_that_kept_only_what_was_found_flatters_its_embedder_too(make_run: MakeRun) -> None:
-    lineage = {"command": "sample", "options": {}, "parents": []}
-    assert "at rank 5 or better with the run's own embedder" in text_of(retrieval.section, make_run(lineage=lineage))
+    run = make_run(lineage={"command": "sample", "options": {}, "parents": []})
+    assert "at rank 5 or better" in sections(run)["retrieval"].notes[-1]
 
 
 def test_a_chunk_that_holds_nothing_further_to_ask_held_something(make_run: MakeRun) -> None:
     run = make_run(samples=3)
-    before = read_facts(run)
+    before = RunAnalysis(run)
+    further = [Reject(step="keyphrases", reason="no further sentence", chunk_id=name) for name in ("loom-0", "loom-1")]
     with RunStore.open(run) as store:
         asked = Reject(step="judge", reason="not clear", chunk_id="loom-0", question="What?")
-        further = [
-            Reject(step="keyphrases", reason="no further sentence", chunk_id=name) for name in ("loom-0", "loom-1")
-        ]
         store.results.add([], [asked, *further])
-    assert read_facts(run).passed_over - before.passed_over == {"loom-1"}
+    assert RunAnalysis(run).passed_over - before.passed_over == {"loom-1"}
 
 
-def test_a_run_that_is_still_going_is_told_as_of_now(make_run: MakeRun) -> None:
+def test_a_run_that_is_still_going_is_shown_as_of_now(make_run: MakeRun) -> None:
     run = make_run(embedded=False)
     with RunStore.open(run) as store:
         write_files(store, "running")
-        assert "still going, or killed: all figures are of this moment" in text_of(made.section, run)
-        assert "There is no map: not all chunks of this run have embeddings." in text_of(coverage.section, run)
+        assert metrics(run)["State"].value.startswith("still running")
+        assert sections(run)["coverage"].notes == ["There is no map: not all chunks of this run have embeddings."]
 
 
 @pytest.mark.parametrize("broken", ["{", '["complete"]', "[" * 100_000])
 def test_a_report_does_without_run_json(make_run: MakeRun, broken: str) -> None:
     run = make_run()
     (run / "run.json").write_text(broken, encoding="utf-8")
-    assert read_facts(run).status == "complete"
+    assert RunAnalysis(run).status == "complete"
 
 
 def test_a_damaged_run_is_named(make_run: MakeRun) -> None:
@@ -198,35 +206,27 @@ def test_a_damaged_run_is_named(make_run: MakeRun) -> None:
     with closing(sqlite3.connect(folder / "run.sqlite")) as database, database:
         database.execute("UPDATE samples SET record = '{}' WHERE position = 3")
     with pytest.raises(DamagedRunError, match="damaged"):
-        read_facts(folder)
+        RunAnalysis(folder)
 
 
-def test_whatever_documents_hold_is_text(make_run: MakeRun) -> None:
-    page = report_page(read_facts(make_run(evils=EVILS)))
-    told = Page(page)
-    assert {"script", "img", "b", "iframe", "link", "object"}.isdisjoint(told.tags)
-    assert not [name for name, _ in told.attributes if name.startswith("on")]
-    assert len([value for name, value in told.attributes if name == "id" and value == "made"]) == 1
+def test_whatever_documents_hold_is_text_and_the_page_asks_for_nothing(make_run: MakeRun) -> None:
+    page = report_page(RunAnalysis(make_run(evils=EVILS)))
+    parsed = Page(page)
+    assert {"script", "img", "b", "iframe", "link", "object"}.isdisjoint(parsed.tags)
+    assert not [name for name, _ in parsed.attributes if name.startswith("on")]
+    assert len([value for name, value in parsed.attributes if name == "id" and value == "made"]) == 1
     assert not re.search("[\u202a-\u202e\u2028\x1b\x00]", page)
     unseen = "\\u202egnp.exe\\u2028\\u001b[31m $\\frac{1$"
     for evil in (EVIL, unseen, "]]></svg><b>", "$$$^_{", "{{ 7*7 }}"):
-        assert evil in told.text
+        assert evil in parsed.text
     assert len(page) < 400_000
-
-
-def test_a_page_asks_for_nothing_and_allows_nothing(written: tuple[Path, str]) -> None:
-    page = written[1]
     assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in page
     assert set(re.findall(r"https?://[^\"' ]+", page)) == {"http://www.w3.org/1999/xlink"}
     assert "#0072b2" not in page.split("</style>")[1], "colours are the page's, so that dark ones can be others"
 
 
-def test_two_reports_of_a_run_are_the_same(written: tuple[Path, str]) -> None:
-    assert report_page(read_facts(written[0])) == written[1]
-
-
 def test_many_points_are_one_image_and_few_are_shapes() -> None:
-    few, many = (pictures.points("map", [("all", np.random.default_rng(0).random((n, 2)))]) for n in (100, 5001))
+    few, many = (charts.points("map", [("all", np.random.default_rng(0).random((n, 2)))]) for n in (100, 5001))
     assert "data:image/png" not in few
     assert many.count("data:image/png;base64") == 1
     assert len(many) < 200_000
@@ -237,9 +237,10 @@ def test_a_dispute_is_no_signature(make_run: MakeRun) -> None:
     with RunStore.review(run) as store:
         store.reviews.add(Review(item="s0", reader="another", verdict="bad"))
         store.reviews.add(Review(kind="reject", item="1", verdict="good"))
-    told = {each.name: each for each in quality.section(read_facts(run)).figures}
-    assert (told["Signed"].value, told["Disputed"].value, told["Read"].value) == ("33 % (1)", "33 % (1)", "50 % (3)")
-    assert "by 2 readers" in told["Signed"].meaning
+    found = metrics(run)
+    values = [found[name].value for name in ("Signed", "Disputed", "Reviewed")]
+    assert values == ["33 % (1)", "33 % (1)", "50 % (3)"]
+    assert "by 2 reviewers" in found["Signed"].meaning
 
 
 def test_python_writes_the_same_page(make_run: MakeRun, tmp_path: Path) -> None:
@@ -248,6 +249,6 @@ def test_python_writes_the_same_page(make_run: MakeRun, tmp_path: Path) -> None:
         write_files(store, "complete")
     opened = groundset.open_run(folder)
     assert opened.report() == folder / "report.html"
-    assert (folder / "report.html").read_text(encoding="utf-8") == report_page(read_facts(folder))
+    assert (folder / "report.html").read_text(encoding="utf-8") == report_page(RunAnalysis(folder))
     with pytest.raises(InputError, match=r"^out .*r\.txt: the report is a page"):
         opened.report(tmp_path / "r.txt")

@@ -4,33 +4,40 @@ import csv
 import functools
 import json
 import re
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from groundset import commands
-from groundset.corpus import CorpusOptions
+from groundset.corpus import CorpusOptions, build_corpus
 from groundset.data_files import data_path
 from groundset.engine.config import make_config
 from groundset.retrieval.embedder import load_embedder
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.compare import compare
-from groundset.retrieval_eval.results import sample_rows
-from groundset.retrieval_eval.settings import settings_of
+from groundset.retrieval_eval.configs import retriever_configs
 from groundset.store.run_store import RunStore
+from groundset.store.tables import Verdict
 from programs.errors import InputError
+from programs.types import Chunk, Sample
 
 pytestmark = pytest.mark.model
 SENTENCE = re.compile(r"[A-Z][^.!?\n]{60,200}[.!?]")
 SAMPLES = sorted(path for path in data_path("samples").iterdir() if path.suffix in (".md", ".txt"))[:6]
-
+MINILM = "all-minilm-l6-v2"
+Groups = tuple[tuple[Chunk, ...], ...]
 
 load = functools.cache(load_embedder)
 
 
 class Quiet:
+    """Notes what a comparison shows on its way."""
+
     def __init__(self):
         self.notes = []
         self.counts = []
@@ -43,26 +50,52 @@ class Quiet:
         return nullcontext(self.counts.append)
 
 
-@pytest.fixture(scope="module")
-def minilm():
-    return load("all-minilm-l6-v2")
+def make_run(
+    folder: Path,
+    documents: Sequence[Path],
+    ask: Callable[[Sequence[Chunk]], Iterable[tuple[str, Groups, str | None]]],
+    options: CorpusOptions,
+    **configuration: Any,
+) -> None:
+    """Store a run; ``ask`` yields questions about chunks, the groups of which one must be found, and the focus."""
+    embedder = load(MINILM)
+    corpus = build_corpus(documents, options)
+    vectors = embedder.encode([chunk.text for chunk in corpus.chunks])
+    ids = [chunk.chunk_id for chunk in corpus.chunks]
+    index = ChunkIndex(corpus.chunks, open_store("faiss", ids, vectors), embedder.encode)
+    given = {"embedder": embedder.name, "documents": tuple(documents), "max_rank": 0, **configuration}
+    config = make_config({**options.model_dump(exclude={"duplicate_threshold"}), **given})
+    meta = {
+        "configuration": config.told(),
+        "models": {"embedder": {"name": embedder.name, "sha256": embedder.sha256}},
+    }
+    with RunStore.create(folder, meta=meta, documents=corpus.documents, chunks=corpus.chunks) as store:
+        store.learn("vector", zip(ids, (row.tobytes() for row in vectors), strict=True))
+        for number, (question, groups, focus) in enumerate(ask(corpus.chunks)):
+            gt = tuple(tuple(chunk.chunk_id for chunk in group) for group in groups)
+            sample = Sample(
+                id=question, question=question, answer="answer", evolution="simple", language="en",
+                contexts=tuple(group[0] for group in groups), retrieval_gt=gt, retrieval=index.rank(question, gt),
+                probability=0.9, trail=(), metadata={"focus": focus} if focus else {},
+            )  # fmt: skip
+            vector = np.asarray(embedder.encode([question])[0])
+            store.results.decide(number, Verdict("simple", False), sample, vector, ())
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, run_maker, asked, minilm):
+def folder(tmp_path_factory):
     """A run over the samples: a few words of a sentence of each chunk, one question about two chunks, one about one."""
 
     def ask(chunks):
         for chunk in chunks:
-            found = SENTENCE.search(chunk.text)
-            if found:
+            if found := SENTENCE.search(chunk.text):
                 words = found.group().split()
-                yield asked(" ".join(words[len(words) // 3 :][:5]), ((chunk,),), found.group())
-        yield asked("the ferry and the clocks", ((chunks[0],), (chunks[-1], chunks[-2])))
-        yield asked(chunks[3].text[:200], ((chunks[3],),))
+                yield " ".join(words[len(words) // 3 :][:5]), ((chunk,),), found.group()
+        yield "the ferry and the clocks", ((chunks[0],), (chunks[-1], chunks[-2])), None
+        yield chunks[3].text[:200], ((chunks[3],),), None
 
     out = tmp_path_factory.mktemp("comparing") / "run"
-    run_maker(out, SAMPLES, ask, minilm, CorpusOptions(chunk_size=800, chunk_overlap=80))
+    make_run(out, SAMPLES, ask, CorpusOptions(chunk_size=800, chunk_overlap=80))
     return out
 
 
@@ -81,23 +114,23 @@ def first_token(tmp_path_factory):
 
 
 def searched(folder, embedders=(), chunkers=(), sizes=(), *, store="faiss", load=load):
-    teller = Quiet()
+    monitor = Quiet()
     with RunStore.read(folder) as run:
-        settings = settings_of(make_config(run.meta("configuration")), embedders, chunkers, sizes)
-        return compare(run, settings, vector_store=store, load_embedder=load, teller=teller), teller
+        configs = retriever_configs(make_config(run.meta("configuration")), embedders, chunkers, sizes)
+        return compare(run, configs, vector_store=store, load_embedder=load, monitor=monitor), monitor
 
 
-def test_the_runs_own_row_says_what_the_run_said(folder, minilm):
+def test_the_runs_own_row_is_what_the_run_found(folder):
     def refuse(name):
-        raise AssertionError("nothing has to be loaded for the run's own setting")
+        raise AssertionError("nothing has to be loaded for the run's own retriever")
 
-    comparison, teller = searched(folder, load=refuse)
+    comparison, monitor = searched(folder, load=refuse)
     [own] = comparison.results
-    assert teller.notes == []
+    assert monitor.notes == []
     assert own.embedding is None
     with RunStore.read(folder) as run:
         chunks, vectors = run.chunks(), run.vectors()
-    index = ChunkIndex(chunks, open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors), minilm.encode)
+    index = ChunkIndex(chunks, open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors), load(MINILM).encode)
     assert len(comparison.samples) > 25
     for sample, finding in zip(comparison.samples, own.findings, strict=True):
         found = index.rank(sample.question, sample.retrieval_gt)
@@ -122,9 +155,9 @@ def test_several_needed_chunks_must_all_be_found(folder):
 
 
 def test_documents_are_cut_and_embedded_again(folder, first_token):
-    comparison, teller = searched(folder, ["all-minilm-l6-v2", first_token], ["recursive", "token"], [200])
-    told = [(r.setting.embedder.rsplit("/", 1)[-1], r.setting.chunker, r.setting.size) for r in comparison.results]
-    assert told == [
+    comparison, monitor = searched(folder, [MINILM, first_token], ["recursive", "token"], [200])
+    found = [(r.config.embedder.rsplit("/", 1)[-1], r.config.chunker, r.config.size) for r in comparison.results]
+    assert found == [
         ("all-minilm-l6-v2", "recursive", "800 characters"),
         ("all-minilm-l6-v2", "recursive", "200 characters"),
         ("all-minilm-l6-v2", "token", "200 tokens"),
@@ -134,8 +167,8 @@ def test_documents_are_cut_and_embedded_again(folder, first_token):
     own, small, tokens, *worse = comparison.results
     assert [each.chunks for each in worse] == [small.chunks, tokens.chunks]
     assert small.chunks > own.chunks
-    assert sum(note.startswith("Cutting 6 documents") for note in teller.notes) == 2
-    assert sum(teller.counts) == sum(each.chunks for each in (small, tokens, *worse))
+    assert sum(note.startswith("Cutting 6 documents") for note in monitor.notes) == 2
+    assert sum(monitor.counts) == sum(each.chunks for each in (small, tokens, *worse))
     assert all(each.embedding > 0 for each in (small, tokens, *worse))
     for good, bad in zip((small, tokens), worse, strict=True):
         assert good.scores.reciprocal.mean() > bad.scores.reciprocal.mean()
@@ -153,7 +186,7 @@ def test_every_store_gives_the_same_answers(folder, tmp_path):
         assert other.differences == found[0].differences
 
 
-def test_other_weights_of_the_same_name_are_refused(folder, minilm):
+def test_other_weights_of_the_same_name_are_refused(folder):
     class Other:
         sha256 = "0" * 64
 
@@ -163,17 +196,9 @@ def test_other_weights_of_the_same_name_are_refused(folder, minilm):
 
 def test_rows_hold_what_came_first(folder):
     comparison, _ = searched(folder)
-    rows = sample_rows(comparison.samples, comparison.results[0])
-    assert list(rows[0]) == [
-        "id",
-        "question",
-        "context",
-        "retrieved_content",
-        "retrieved_id",
-        "score",
-        "rank",
-        "reciprocal_rank",
-    ]
+    rows = comparison.results[0].rows(comparison.samples)
+    columns = "id question context retrieved_content retrieved_id score rank reciprocal_rank"
+    assert list(rows[0]) == columns.split()
     for row, finding in zip(rows, comparison.results[0].findings, strict=True):
         assert row["reciprocal_rank"] == pytest.approx(1 / finding.rank if finding.rank else 0, abs=1e-6)
 
@@ -191,41 +216,41 @@ def run(capsys, monkeypatch):
 
 
 def test_the_table_is_printed_and_the_rows_are_written(run, folder, tmp_path, monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)  # tests in several processes are told of a width
-    status, said = run(folder, "--chunk-size", "800,300", "--out", tmp_path / "rows.csv")
-    assert status == 0, said.err
-    head, own, small, *lines = said.out.splitlines()
+    monkeypatch.delenv("COLUMNS", raising=False)  # tests in several processes have a width
+    status, ran = run(folder, "--chunk-size", "800,300", "--out", tmp_path / "rows.csv")
+    assert status == 0, ran.err
+    head, own, small, *lines = ran.out.splitlines()
     assert head.split("  ")[0] == "embedder"
     assert own.startswith("all-minilm-l6-v2  recursive  800 characters")
     assert small.startswith("all-minilm-l6-v2  recursive  300 characters")
     assert len(re.findall(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", own)) == 3
-    assert "difference can be told apart with n=" in said.out or "finds more than" in said.out
+    assert "difference can be told apart with n=" in ran.out or "finds more than" in ran.out
     assert "questions about 6 documents; 95 % intervals draw questions anew" in lines[-1]
-    assert "Cutting 6 documents: recursive, 300 characters.\nEmbedding chunks with all-minilm-l6-v2: " in said.err
+    assert "Cutting 6 documents: recursive, 300 characters.\nEmbedding chunks with all-minilm-l6-v2: " in ran.err
     with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert {row["score"] for row in rows} == {"0", "1"}
 
-    status, said = run(folder, "--json", "--out", tmp_path / "rows.jsonl", "--vector-store", "qdrant")
-    assert status == 0, said.err
-    told = json.loads(said.out)
+    status, ran = run(folder, "--json", "--out", tmp_path / "rows.jsonl", "--vector-store", "qdrant")
+    assert status == 0, ran.err
+    printed = json.loads(ran.out)
     written = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["id"] for row in written] == [row["id"] for row in rows]
-    assert told["questions"] == len(rows)
-    [own] = told["settings"]
+    assert printed["questions"] == len(rows)
+    [own] = printed["settings"]
     assert own["own"]
     assert own["hit_at_1"][0] == pytest.approx(np.mean([row["score"] for row in written]), abs=1e-4)
     assert own["reciprocal_rank"][0] == pytest.approx(np.mean([row["reciprocal_rank"] for row in written]), abs=1e-4)
-    assert "Name other settings" in told["notes"][-1]
+    assert "Name other settings" in printed["notes"][-1]
 
 
 def test_the_files_of_the_run_are_not_replaced(run, folder):
     samples = folder / "samples.jsonl"
     samples.write_text("kept", encoding="utf-8")
     try:
-        status, said = run(folder, "--out", samples)
+        status, ran = run(folder, "--out", samples)
         assert status == 2
-        assert f"--out would replace the input {samples}; name another file" in said.err
+        assert f"--out would replace the input {samples}; name another file" in ran.err
         assert samples.read_text(encoding="utf-8") == "kept"
     finally:
         samples.unlink()
@@ -244,24 +269,24 @@ def test_the_files_of_the_run_are_not_replaced(run, folder):
 )
 def test_what_is_wrong_is_one_line_and_nothing_is_written(run, folder, options, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    status, said = run(folder, "--out", "rows.csv", *options)
+    status, ran = run(folder, "--out", "rows.csv", *options)
     assert status == 2
-    assert said.err.startswith("groundset: error: ")
-    assert message in said.err
-    assert len(said.err.splitlines()) == 1
+    assert ran.err.startswith("groundset: error: ")
+    assert message in ran.err
+    assert len(ran.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_run_is_refused(run, tmp_path, run_maker, minilm):
-    status, said = run(tmp_path)
-    assert (status, "is not the folder of a run" in said.err) == (2, True)
+def test_what_is_no_run_is_refused(run, tmp_path):
+    status, ran = run(tmp_path)
+    assert (status, "is not the folder of a run" in ran.err) == (2, True)
 
 
-def test_a_run_that_chose_its_questions_says_that_it_is_flattered(run, tmp_path, run_maker, asked, minilm):
+def test_a_run_that_chose_its_questions_has_a_note_that_it_is_flattered(run, tmp_path):
     def ask(chunks):
-        return [asked(chunk.text[:60], ((chunk,),)) for chunk in chunks[:12]]
+        return [(chunk.text[:60], ((chunk,),), None) for chunk in chunks[:12]]
 
-    run_maker(tmp_path / "run", SAMPLES[:3], ask, minilm, CorpusOptions(chunk_size=600), max_rank=5)
-    status, said = run(tmp_path / "run", "--chunk-size", 300)
-    assert status == 0, said.err
-    assert "The first row is flattered: the run kept only questions that found their chunk at rank 5" in said.out
+    make_run(tmp_path / "run", SAMPLES[:3], ask, CorpusOptions(chunk_size=600), max_rank=5)
+    status, ran = run(tmp_path / "run", "--chunk-size", 300)
+    assert status == 0, ran.err
+    assert "The first row is flattered: the run kept only questions that found their chunk at rank 5" in ran.out

@@ -1,6 +1,6 @@
 import pytest
 
-from groundset.retrieval_eval.passages import Holders, Passage, asked_about
+from groundset.retrieval_eval.passages import Passage, PassageFinder, asked_about
 from programs.types import Chunk, Retrieval, Sample
 
 TEXT = "The ferry leaves Tollvik at nine. It carries\nforty  cars. Nobody pays on Sundays."
@@ -51,7 +51,7 @@ def test_groups_stay_apart_and_other_chunks_of_a_group_count_whole():
 
 
 def held(passage: Passage, *chunks: Chunk) -> set[int]:
-    return set(Holders(chunks).of(passage))
+    return set(PassageFinder(chunks).find(passage))
 
 
 def test_a_chunk_with_half_of_the_passage_holds_it():

@@ -1,14 +1,15 @@
-"""Small runs to be read, and the pages of a desk over HTTP in this process."""
+"""Small runs to be reviewed, and the pages of a review session over HTTP in this process."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from groundset.review.desk import Desk
 from groundset.review.pages import make_app
+from groundset.review.session import ReviewSession
 from programs.types import Reject
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -33,22 +34,33 @@ def make_run(tmp_path: Path) -> Callable[..., Path]:
 
 
 class Page:
-    """The pages of a desk, asked for without a browser."""
+    """The pages of a session, asked for without a browser."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.client = make_app(desk, TOKEN).test_client()
+    def __init__(self, session: ReviewSession) -> None:
+        self.session = session
+        self.client = make_app(session, TOKEN).test_client()
 
-    def get(self, path: str = "", *, status: int = 200, **headers: str) -> str:
-        return self._text(self.client.get(f"/{TOKEN}/{path}", headers=headers, follow_redirects=True), status)
+    def get(self, path: str = "", *, status: int = 200) -> str:
+        return self._text(self.client.get(f"/{TOKEN}/{path}", follow_redirects=True), status)
+
+    def item(self, place: int, query: str = "") -> str:
+        return self.get(f"item/{self.session.items[place].key}{query}")
 
     def post(self, path: str, *, status: int = 200, **form: str) -> str:
         return self._text(self.client.post(f"/{TOKEN}/{path}", data=form, follow_redirects=True), status)
 
-    def say(self, place: int, do: str, **form: str) -> str:
-        item = self.desk.items[place]
-        seen = form.pop("seen", str(self.desk.number(item)))
-        return self.post(f"item/{item.key}", do=do, seen=seen, **form)
+    def submit(self, place: int, do: str, *, status: int = 200, **form: str) -> str:
+        item = self.session.items[place]
+        return self.post(f"item/{item.key}", status=status, do=do, **{"seen": str(self.number(place)), **form})
+
+    def number(self, place: int) -> int:
+        return self.session.latest(self.session.items[place]).number
+
+    def own(self, place: int) -> Any:
+        return self.session.own(self.session.items[place])
+
+    def states(self) -> list[str]:
+        return [self.session.state(item) for item in self.session.items]
 
     @staticmethod
     def _text(answer: Any, status: int) -> str:
@@ -57,14 +69,11 @@ class Page:
 
 
 @pytest.fixture
-def read() -> Iterator[Callable[..., Page]]:
-    """Open a desk and its pages; it is closed after the test."""
-    opened: list[Desk] = []
+def review() -> Iterator[Callable[..., Page]]:
+    """Open a session and its pages; it is closed after the test."""
+    with ExitStack() as stack:
 
-    def read(*folders: Path, reader: str = "reader", **options: Any) -> Page:
-        opened.append(Desk(list(folders), reader, **options))
-        return Page(opened[-1])
+        def review(*folders: Path, reviewer: str = "reader", **options: Any) -> Page:
+            return Page(stack.enter_context(ReviewSession(list(folders), reviewer, **options)))
 
-    yield read
-    for desk in opened:
-        desk.__exit__()
+        yield review

@@ -66,8 +66,8 @@ def put(store: RunStore, number: int, made: Sample | None, rejects: Sequence[Rej
         )
     )
     for place, reject in enumerate(rejects):
-        said = {"question": reject.question, "sentence": chunk.text, "answer": "meant"}
-        store.attempts.add_step(number, place, StepRecord(step="question", candidate=place, output=said))
+        output = {"question": reject.question, "sentence": chunk.text, "answer": "meant"}
+        store.attempts.add_step(number, place, StepRecord(step="question", candidate=place, output=output))
     store.results.decide(
         number, Verdict("simple", False), made, np.ones(4, dtype=np.float32) if made else None, rejects
     )

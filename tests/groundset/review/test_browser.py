@@ -1,4 +1,4 @@
-"""The page as a reader uses it, in a headless browser."""
+"""The page as a reviewer uses it, in a headless browser."""
 
 import os
 import subprocess
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from small_run import ASKED
 
-from groundset.review.desk import Desk
-from groundset.review.serving import serving
+from groundset.review.server import serving
+from groundset.review.session import ReviewSession
 from groundset.store.run_store import RunStore
 
 HOSTILE = "</textarea><img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>Who?"
@@ -48,9 +48,9 @@ def reviews(folder: Path) -> list[tuple[str, str | None, str | None]]:
         return [(review.item, review.verdict, review.reason) for review in store.reviews.all()]
 
 
-def test_a_run_is_read_by_keys_alone(make_run, open_page):
+def test_a_run_is_reviewed_by_keys_alone(make_run, open_page):
     folder = make_run(asked=[ASKED[0], (HOSTILE, HOSTILE), *ASKED[2:]])
-    with Desk([folder], "reader") as desk, serving(desk) as address:
+    with ReviewSession([folder], "reader") as session, serving(session) as address:
         page = open_page(address)
         press(page, "1")
         assert page.locator("h1").inner_text() == HOSTILE
@@ -83,7 +83,7 @@ def test_a_run_is_read_by_keys_alone(make_run, open_page):
 
 def test_two_tabs_respect_each_other(make_run, open_page):
     folder = make_run()
-    with Desk([folder], "reader") as desk, serving(desk) as address:
+    with ReviewSession([folder], "reader") as session, serving(session) as address:
         one, other = open_page(address), open_page(address)
         press(one, "1")
         press(other, "2")
@@ -96,7 +96,7 @@ def test_two_tabs_respect_each_other(make_run, open_page):
 
 def test_it_works_without_scripts_on_a_narrow_screen_in_the_dark(make_run, open_page):
     folder = make_run(asked=[("x" * 500, "y" * 500), *ASKED[1:]])
-    with Desk([folder], "reader") as desk, serving(desk) as address:
+    with ReviewSession([folder], "reader") as session, serving(session) as address:
         page = open_page(
             address, java_script_enabled=False, viewport={"width": 360, "height": 700}, color_scheme="dark"
         )
@@ -111,7 +111,7 @@ def test_it_works_without_scripts_on_a_narrow_screen_in_the_dark(make_run, open_
 
 
 def test_what_can_be_pressed_has_a_name_and_can_be_read(make_run, open_page):
-    with Desk([make_run()], "reader") as desk, serving(desk) as address:
+    with ReviewSession([make_run()], "reader") as session, serving(session) as address:
         for scheme in ("light", "dark"):
             page = open_page(address, color_scheme=scheme)
             press(page, "1")
@@ -162,7 +162,7 @@ def test_every_verdict_survives_a_kill_and_the_old_address_opens_nothing(make_ru
         finally:
             process.kill()
     assert reviews(folder) == [("run-0", "good", None), ("run-1", "bad", "context_reference")]
-    with Desk([folder], "reader") as desk, serving(desk) as address:
+    with ReviewSession([folder], "reader") as session, serving(session) as address:
         page = open_page(address)
         assert page.title() == "3 of 4: unread"
         assert page.request.get(address.replace(address.split("/")[3], old.split("/")[3])).status == 403

@@ -35,8 +35,8 @@ def heading(page: str) -> str:
         ("/token/static/review.js", {"Host": "evil.example"}),
     ],
 )
-def test_who_does_not_know_the_token_or_asks_from_elsewhere_is_refused(make_run, read, path, headers):
-    page = read(make_run())
+def test_who_does_not_know_the_token_or_asks_from_elsewhere_is_refused(make_run, review, path, headers):
+    page = review(make_run())
     for ask in (page.client.get, page.client.post):
         answer = ask(path, headers=headers)
         assert answer.status_code == 403
@@ -44,20 +44,20 @@ def test_who_does_not_know_the_token_or_asks_from_elsewhere_is_refused(make_run,
         assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
 
 
-def test_a_form_from_elsewhere_stores_nothing(make_run, read):
+def test_a_form_from_elsewhere_stores_nothing(make_run, review):
     folder = make_run()
-    page = read(folder)
-    item = f"/token/item/{page.desk.items[0].key}"
+    page = review(folder)
+    item = f"/token/item/{page.session.items[0].key}"
     for origin, status in (("https://evil.example", 403), ("http://localhost", 303)):
         assert page.client.post(item, data={"do": "sign"}, headers={"Origin": origin}).status_code == status
-    with RunStore.read(folder) as store:
+    with RunStore.review(folder) as store:
         assert len(store.reviews.all()) == 1
 
 
-def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(make_run, read):
-    page = read(make_run())
-    page.say(0, "sign")
-    for path in ("/token/", "/token/list", "/token/static/review.css", f"/token/item/{page.desk.items[0].key}"):
+def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(make_run, review):
+    page = review(make_run())
+    page.submit(0, "sign")
+    for path in ("/token/", "/token/list", "/token/static/review.css", f"/token/item/{page.session.items[0].key}"):
         answer = page.client.get(path)
         assert answer.headers["Cache-Control"] == "no-store"
         assert answer.headers["Referrer-Policy"] == "same-origin"
@@ -65,46 +65,46 @@ def test_every_answer_is_kept_by_nobody_and_loads_nothing_from_elsewhere(make_ru
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         answer.close()
-    text = page.get(f"item/{page.desk.items[0].key}")
+    text = page.item(0)
     assert not re.search(r"\sstyle=|\son\w+=|<style|<script>", text)
     links = re.findall(r'(?:href|src|action)="([^"]+)"', text)
     assert {link.split("/")[1] for link in links if link != "data:,"} == {"token"}
 
 
-def test_keys_and_buttons_sign_refuse_skip_and_go_on(make_run, read):
-    page = read(make_run())
+def test_keys_and_buttons_sign_refuse_skip_and_go_on(make_run, review):
+    page = review(make_run())
     text = page.get()
     assert heading(text) == ASKED[0][0]
     keys = re.findall(r'data-key="(.*?)"', text)
     assert keys == ["l", "u", "1", "s", *"23456789", "e", "Enter"]
-    text = page.say(0, "sign")
+    text = page.submit(0, "sign")
     assert heading(text) == ASKED[1][0]
-    assert "1</strong> of 4 samples read" in text
+    assert "1</strong> of 4 samples reviewed" in text
     assert "<strong>100 %</strong>\n(21 to 100)" in text
-    text = page.say(1, "wrong_premise")
+    text = page.submit(1, "wrong_premise")
     assert "Refused: wrong premise" in text
-    page.say(2, "skip")
-    text = page.say(3, "sign")
+    page.submit(2, "skip")
+    text = page.submit(3, "sign")
     assert heading(text) == ASKED[2][0], "what was skipped comes last"
-    assert "All 4 samples are read" in page.say(2, "incomplete")
-    assert [page.desk.own(item).reason for item in page.desk.items] == [None, "wrong_premise", "incomplete", None]
+    assert "All 4 samples are reviewed" in page.submit(2, "incomplete")
+    assert [page.own(place).reason for place in range(4)] == [None, "wrong_premise", "incomplete", None]
 
 
-def test_the_judge_says_nothing_before_the_reader(make_run, read):
-    page = read(make_run())
+def test_the_judge_says_nothing_before_the_reviewer(make_run, review):
+    page = review(make_run())
     text = page.get()
     assert "0.43" not in text
     assert "at rank" not in text
     assert "sentence" in text, "what steps wrote is shown"
-    text = page.say(0, "sign")
+    text = page.submit(0, "sign")
     assert "Judge: 0.43" in text
-    shown = page.get(f"item/{page.desk.items[0].key}")
+    shown = page.item(0)
     assert "0.43" in shown
     assert "at rank 1" in shown
 
 
-def test_a_passage_stands_in_its_document_with_focus_and_answer_marked(make_run, read):
-    text = page_of(read(make_run()), 1)
+def test_a_passage_stands_in_its_document_with_focus_and_answer_marked(make_run, review):
+    text = review(make_run()).item(1)
     assert '<mark class="focus ">The bridge was built by </mark><mark class="focus found">Ada Lund</mark>' in text
     before, behind = re.findall(r'<div class="text around" dir="auto">(.*?)</div>', text, re.DOTALL)
     assert before.strip() == "The **ferry** leaves Tollvik at nine."
@@ -112,34 +112,30 @@ def test_a_passage_stands_in_its_document_with_focus_and_answer_marked(make_run,
     assert "guide.md</bdi>, characters 38 to 79" in text
 
 
-def page_of(page, place: int) -> str:
-    return page.get(f"item/{page.desk.items[place].key}")
-
-
-def test_a_mended_text_is_what_is_signed(make_run, read):
-    page = read(make_run())
-    text = page.say(0, "mend", question="When does the ferry leave?\r\nSay the hour.", answer=ASKED[0][1])
+def test_a_mended_text_is_what_is_signed(make_run, review):
+    page = review(make_run())
+    text = page.submit(0, "mend", question="When does the ferry leave?\r\nSay the hour.", answer=ASKED[0][1])
     assert "Signed as mended" in text
-    own = page.desk.own(page.desk.items[0])
+    own = page.own(0)
     assert (own.verdict, own.question, own.answer) == ("good", "When does the ferry leave?\nSay the hour.", None)
-    assert "<del>When does the ferry leave Tollvik?</del>" in page_of(page, 0)
-    page.say(0, "sign")
-    assert page.desk.own(page.desk.items[0]).question is not None, "what is signed is what was shown"
-    page.say(1, "mend", question=ASKED[1][0], answer=ASKED[1][1])
-    assert page.desk.state(page.desk.items[1]) == "signed", "nothing was changed"
-    text = page.post(f"item/{page.desk.items[2].key}", do="mend", question=" ", answer="kept", status=400)
+    assert "<del>When does the ferry leave Tollvik?</del>" in page.item(0)
+    page.submit(0, "sign")
+    assert page.own(0).question is not None, "what is signed is what was shown"
+    page.submit(1, "mend", question=ASKED[1][0], answer=ASKED[1][1])
+    assert page.states()[1] == "signed", "nothing was changed"
+    text = page.submit(2, "mend", question=" ", answer="kept", status=400)
     assert "cannot be empty" in text
     assert ">\nkept</textarea>" in text
-    assert page.desk.state(page.desk.items[2]) == "unread"
+    assert page.states()[2] == "unread"
 
 
-def test_hostile_texts_stay_texts(make_run, read):
-    page = read(make_run(asked=[(HOSTILE, HOSTILE), ASKED[1]]), reader="<b>ann</b>")
-    page.say(0, "mend", question=HOSTILE, answer=HOSTILE)
-    assert page.desk.state(page.desk.items[0]) == "signed", "what a field leaves out was not mended"
-    page.say(0, "mend", question=HOSTILE + "!", answer=HOSTILE)
-    after = page.get(f"item/{page.desk.items[1].key}?after={page.desk.items[0].key}")
-    for text in (page_of(page, 0), page.get("list"), after):
+def test_hostile_texts_stay_texts(make_run, review):
+    page = review(make_run(asked=[(HOSTILE, HOSTILE), ASKED[1]]), reviewer="<b>ann</b>")
+    page.submit(0, "mend", question=HOSTILE, answer=HOSTILE)
+    assert page.states()[0] == "signed", "what a field leaves out was not mended"
+    page.submit(0, "mend", question=HOSTILE + "!", answer=HOSTILE)
+    after = page.item(1, f"?after={page.session.items[0].key}")
+    for text in (page.item(0), page.get("list"), after):
         assert "<script>" not in text
         assert "\x1b" not in text
         assert "\u202e" not in text.split("<textarea")[0]
@@ -149,140 +145,140 @@ def test_hostile_texts_stay_texts(make_run, read):
     assert "<b>" not in text
 
 
-def test_two_tabs_are_told_of_each_other(make_run, read):
-    page = read(make_run())
-    page.say(0, "sign", seen="0")
-    text = page.say(0, "vague", seen="0")
-    assert "Another tab had signed it meanwhile; your last word stands." in text
-    assert "meanwhile" not in page.say(0, "malformed")
-    assert page.desk.own(page.desk.items[0]).reason == "malformed"
+def test_two_tabs_learn_of_each_other(make_run, review):
+    page = review(make_run())
+    page.submit(0, "sign", seen="0")
+    text = page.submit(0, "vague", seen="0")
+    assert "Another tab had signed it meanwhile; your verdict counts." in text
+    assert "meanwhile" not in page.submit(0, "malformed")
+    assert page.own(0).reason == "malformed"
 
 
-def test_a_tab_signs_the_words_that_it_shows(make_run, read):
-    page = read(make_run())
-    page.say(0, "mend", question="When does it leave?", answer=ASKED[0][1])
-    mended = str(page.desk.number(page.desk.items[0]))
-    text = page.say(0, "sign", seen="0")
-    assert "Another tab had signed it meanwhile; your last word stands." in text
-    assert page.desk.own(page.desk.items[0]).question is None
-    page.say(0, "sign", seen=mended)
-    assert page.desk.own(page.desk.items[0]).question == "When does it leave?"
-    page.say(1, "sign", seen=mended)
-    assert page.desk.own(page.desk.items[1]).question is None, "a row about another item"
+def test_a_tab_signs_the_words_that_it_shows(make_run, review):
+    page = review(make_run())
+    page.submit(0, "mend", question="When does it leave?", answer=ASKED[0][1])
+    mended = str(page.number(0))
+    text = page.submit(0, "sign", seen="0")
+    assert "Another tab had signed it meanwhile; your verdict counts." in text
+    assert page.own(0).question is None
+    page.submit(0, "sign", seen=mended)
+    assert page.own(0).question == "When does it leave?"
+    page.submit(1, "sign", seen=mended)
+    assert page.own(1).question is None, "a row about another item"
 
 
-def test_the_end_does_not_call_read_what_is_not(make_run, read):
-    page = read(make_run(samples=2))
-    page.say(0, "sign")
-    text = page.get(f"next/{page.desk.items[1].key}")
-    assert heading(text) == "Not read yet: 1 of 2 samples"
+def test_the_end_does_not_call_reviewed_what_is_not(make_run, review):
+    page = review(make_run(samples=2))
+    page.submit(0, "sign")
+    text = page.get(f"next/{page.session.items[1].key}")
+    assert heading(text) == "Not reviewed yet: 1 of 2 samples"
     assert "Skipped" not in text
-    assert "Skipped: 1." in page.say(1, "skip")
+    assert "Skipped: 1." in page.submit(1, "skip")
     assert heading(page.get()) == ASKED[1][0]
-    assert "All 2 samples are read" in page.say(1, "sign")
+    assert "All 2 samples are reviewed" in page.submit(1, "sign")
 
 
-def test_undo_shows_what_was_taken_back(make_run, read):
-    page = read(make_run())
-    page.say(0, "sign")
+def test_undo_shows_what_was_taken_back(make_run, review):
+    page = review(make_run())
+    page.submit(0, "sign")
     text = page.post("undo")
     assert "Your last verdict was taken back." in text
     assert heading(text) == ASKED[0][0]
     assert "There is nothing to undo." in page.post("undo")
 
 
-def test_a_filter_holds_from_page_to_page_and_can_be_answered_as_a_whole(make_run, read):
-    page = read(make_run())
-    page.say(3, "vague")
+def test_a_filter_holds_from_page_to_page_and_can_be_answered_as_a_whole(make_run, review):
+    page = review(make_run())
+    page.submit(3, "vague")
     text = page.get("list?asks=time")
     assert re.findall(r"<h1>(.*?)</h1>", text) == ["2 of 4"]
     text = page.get("?asks=time")
     assert heading(text) == ASKED[0][0]
     assert "in a filter" in text
-    item = page.desk.items[0].key
+    item = page.session.items[0].key
     assert "Nothing more in this filter" in page.post(f"item/{item}?asks=time", do="sign", seen="0")
     page.post("undo")
     text = page.post("all?asks=time", do="sign")
     assert "Sign: 1 at once?" in text
     assert "1 others keep the verdict" in text
-    assert page.desk.counts()["unread"] == 3, "nothing is stored unasked"
+    assert page.session.counts()["unread"] == 3, "nothing is stored unasked"
     assert "Sign: 1 at once?" in page.post("all?asks=time", do="sign", count="2"), "others have come: ask again"
     page.post("all?asks=time", do="sign", count="1")
-    assert [page.desk.state(item) for item in page.desk.items] == ["signed", "unread", "unread", "refused"]
+    assert page.states() == ["signed", "unread", "unread", "refused"]
     page.post("undo")
-    assert page.desk.counts()["unread"] == 3
+    assert page.session.counts()["unread"] == 3
     page.post("all", do="nonsense", status=400)
 
 
-def test_readers_are_compared_on_what_both_read(make_run, read):
+def test_reviewers_are_compared_on_what_both_reviewed(make_run, review):
     folder = make_run()
-    ann, bob = read(folder, reader="ann"), read(folder, reader="bob")
+    ann, bob = review(folder, reviewer="ann"), review(folder, reviewer="bob")
     for place, do in enumerate(("sign", "vague", "sign")):
-        ann.say(place, do)
+        ann.submit(place, do)
     text = bob.get()
     assert "ann" not in text
-    text = bob.say(0, "sign")
+    text = bob.submit(0, "sign")
     assert "ann: signed" in text
     assert "With ann: 1 of 1 alike</span>" in text, "no kappa of one"
-    bob.say(1, "malformed")
-    text = bob.say(2, "vague")
+    bob.submit(1, "malformed")
+    text = bob.submit(2, "vague")
     assert "With ann: 2 of 3 alike, kappa 0.40" in text
 
 
-def test_rejects_are_read_with_reasons_of_their_own(make_run, read):
+def test_rejects_are_reviewed_with_reasons_of_their_own(make_run, review):
     folder = make_run(samples=1, rejects=[THIN, UNCLEAR])
-    page = read(folder, kind="reject")
+    page = review(folder, kind="reject")
     text = page.get()
     assert heading(text) == "Is this a passage to ask about?"
     assert "too thin" in text
     assert "not content" not in text, "why it was refused is said later"
-    page.post(f"item/{page.desk.items[0].key}", do="vague", status=400)
-    text = page.say(0, "too_thin")
+    page.submit(0, "vague", status=400)
+    text = page.submit(0, "too_thin")
     assert "Refused by: chunk: not content" in text
     assert heading(text) == "Why so?"
     assert "not independent" not in text
     assert "0.12" not in text
     assert '<mark class="focus ' in text
     assert "Good after all" in text
-    text = page.say(1, "sign")
+    text = page.submit(1, "sign")
     assert "Score: 0.12" in text
-    assert "All 2 rejects are read" in text
+    assert "All 2 rejects are reviewed" in text
     assert "references" in page.get("list")
 
 
-def test_a_run_without_samples_says_so_and_shows_them_when_they_come(make_run, read):
-    page = read(make_run(samples=0))
+def test_a_run_without_samples_says_so_and_shows_them_when_they_come(make_run, review):
+    page = review(make_run(samples=0))
     assert "There are no samples yet" in page.get()
     assert "0 of 0" in page.get("list")
-    assert "There are no rejects yet" in read(make_run("other", samples=1), kind="reject").get()
+    assert "There are no rejects yet" in review(make_run("other", samples=1), kind="reject").get()
 
 
-def test_what_is_not_there_is_not_found(make_run, read):
-    page = read(make_run())
+def test_what_is_not_there_is_not_found(make_run, review):
+    page = review(make_run())
     page.get("item/nosuch", status=404)
     page.get("nosuch", status=404)
     page.get("static/../pages.py", status=404)
-    page.post(f"item/{page.desk.items[0].key}", do="", status=400)
-    page.post(f"item/{page.desk.items[0].key}", do="sign", question="x" * 2_000_000, status=413)
-    assert page.desk.counts()["unread"] == 4
+    page.submit(0, "", status=400)
+    page.submit(0, "sign", question="x" * 2_000_000, status=413)
+    assert page.session.counts()["unread"] == 4
 
 
-def test_many_requests_at_once_are_answered_in_turn(make_run, read):
+def test_many_requests_at_once_are_answered_in_turn(make_run, review):
     folder = make_run(asked=ASKED * 20, samples=80)
-    ann, bob = read(folder, reader="ann"), read(folder, reader="bob")
+    ann, bob = review(folder, reviewer="ann"), review(folder, reviewer="bob")
     with ThreadPoolExecutor(8) as pool:
         for page in (ann, bob):
-            list(pool.map(lambda place, page=page: page.say(place, "sign" if place % 3 else "vague"), range(80)))
+            list(pool.map(lambda place, page=page: page.submit(place, "sign" if place % 3 else "vague"), range(80)))
     assert "With ann: 80 of 80 alike" in bob.get()
     assert "With bob: 80 of 80 alike" in ann.get()
-    with RunStore.read(folder) as store:
+    with RunStore.review(folder) as store:
         assert len(store.reviews.all()) == 160
 
 
-def test_a_focus_of_another_tool_is_no_fault(tmp_path, read):
+def test_a_focus_of_another_tool_is_no_fault(tmp_path, review):
     document, chunks = corpus()
     with RunStore.create(tmp_path / "run", meta={}, documents=[document], chunks=chunks) as store:
         for number, focus in enumerate((3, {"a": 1}, ["Ada Lund"])):
             put(store, number, sample(f"q-{number}", *ASKED[1], chunks[1], metadata={"focus": focus}))
-    page = read(tmp_path / "run")
-    assert [page_of(page, place).count('class="focus') for place in range(3)] == [0, 0, 1]
+    page = review(tmp_path / "run")
+    assert [page.item(place).count('class="focus') for place in range(3)] == [0, 0, 1]

@@ -15,7 +15,7 @@ from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
 from groundset.progress import Progress
 from groundset.retrieval_eval.compare import compare
-from groundset.retrieval_eval.settings import settings_of
+from groundset.retrieval_eval.configs import retriever_configs
 from groundset.run import Run, save_run
 from groundset.sets.exports.writing import export_run, exported_run
 from groundset.store.lineage import Lineage, Parent
@@ -95,10 +95,10 @@ def test_it_is_exported_and_searched_again_like_any_run(tmp_path: Path) -> None:
     assert [sample.id for sample in exported_run(tmp_path / "run").samples] == ["q-1", "q-2", "q-3"], "q-4 was refused"
     assert tuple(export_run(tmp_path / "run", "autorag", tmp_path / "out")) == (3, 4)
     with RunStore.read(tmp_path / "run") as store:
-        settings = settings_of(make_config(store.meta("configuration")), (), (), [20])
-        assert len(settings) == 2
-        load = {"load_embedder": scripted_run.Encoder, "teller": Progress(quiet=True)}
-        comparison = compare(store, settings, vector_store="faiss", **load)
+        configs = retriever_configs(make_config(store.meta("configuration")), (), (), [20])
+        assert len(configs) == 2
+        load = {"load_embedder": scripted_run.Encoder, "monitor": Progress(quiet=True)}
+        comparison = compare(store, configs, vector_store="faiss", **load)
         assert [len(result.findings) for result in comparison.results] == [4, 4]
 
 

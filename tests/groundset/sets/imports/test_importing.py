@@ -17,7 +17,7 @@ import groundset
 from groundset.engine.config import make_config
 from groundset.progress import Progress
 from groundset.retrieval import embedder
-from groundset.retrieval_eval.settings import own_setting
+from groundset.retrieval_eval.configs import own_retriever
 from groundset.run import Run, save_run
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.writing import export_run, exported_run, write_set
@@ -487,4 +487,4 @@ def test_its_configuration_says_what_is_known_and_nothing_else(tmp_path: Path) -
     assert {name: value for name, value in told.items() if value is not None} == known
     config = make_config({"out": None}, tmp_path / "run" / "run.json")
     assert (config.chunks, config.recipe, config.options.max_rank) == (Path(corpus), "evolved", 0)
-    assert own_setting(make_config(told)).chunker == "own chunks"
+    assert own_retriever(make_config(told)).chunker == "own chunks"

@@ -11,7 +11,7 @@ from small_content import SETTINGS, content, cut
 
 import groundset
 from groundset.engine.config import make_config
-from groundset.retrieval_eval.settings import settings_of
+from groundset.retrieval_eval.configs import own_retriever
 from groundset.run import Run, save_run
 from groundset.sets.transforms.merge import merge_runs, merged_content
 from groundset.sets.transforms.merge_settings import joined_settings
@@ -265,8 +265,8 @@ def test_settings_say_what_the_runs_share() -> None:
     own = joined(chunks="/data/own.jsonl")["configuration"]
     assert own["chunks"] == "/data/own.jsonl"
     for configuration, chunker in ((same["configuration"], "recursive"), (mixed, "own chunks"), (own, "own chunks")):
-        settings = settings_of(make_config(configuration), (), (), (), mixed=configuration.get("chunker", "") is None)
-        assert settings[0].chunker == chunker
+        is_mixed = configuration.get("chunker", "") is None
+        assert own_retriever(make_config(configuration), mixed=is_mixed).chunker == chunker
 
 
 def test_what_parts_of_one_set_read_is_counted_once() -> None:

@@ -14,16 +14,16 @@ from tempfile import TemporaryDirectory
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from groundset.review.bodies import BODY_SECONDS
-from groundset.review.desk import Desk
+from groundset.review.guard import BODY_SECONDS
 from groundset.review.pages import make_app
+from groundset.review.session import ReviewSession
 from programs.errors import InputError
 
 _HOST = "127.0.0.1"
 
 
 class _Quiet(WSGIRequestHandler):
-    """Says nothing of requests: their addresses hold the token."""
+    """Logs no requests: their addresses hold the token."""
 
     timeout = BODY_SECONDS
 
@@ -32,8 +32,8 @@ class _Quiet(WSGIRequestHandler):
 
 
 @contextmanager
-def serving(desk: Desk, port: int = 0) -> Iterator[str]:
-    """Serve a desk in the background and yield the address, which holds a token; port 0 takes any that is free.
+def serving(session: ReviewSession, port: int = 0) -> Iterator[str]:
+    """Serve a session in the background and yield the address, which holds a token; port 0 takes any that is free.
 
     Raises:
         InputError: the port is taken, or not to be had.
@@ -47,7 +47,7 @@ def serving(desk: Desk, port: int = 0) -> Iterator[str]:
         except OSError as error:
             raise InputError(f"--port {port}: {error.strerror or error}; name another") from error
         server = make_server(
-            _HOST, port, make_app(desk, token), threaded=True, request_handler=_Quiet, fd=listening.fileno()
+            _HOST, port, make_app(session, token), threaded=True, request_handler=_Quiet, fd=listening.fileno()
         )
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -1,9 +1,9 @@
-"""Drawings as SVG that stands in a page: it takes the colours of the page, light or dark, and its font."""
+"""Charts: drawings as SVG that stands in a page, and takes its colours, light or dark, and its font."""
 
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -12,11 +12,12 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from groundset.printing import printable
-from groundset.report.words import cut
+from groundset.report.measurements import cut
+from groundset.report.page import Chart, PageTable, interval, percent
 
 Numbers = Sequence[float] | NDArray[Any]
 
-# Stand for what the page decides. The three hues are Okabe's and Ito's, told apart by colour-blind readers too.
+# Stand for what the page decides. The three hues are Okabe's and Ito's, which colour-blind readers distinguish too.
 _INK, _FIRST, _SECOND, _THIRD, _PALE = "#010203", "#0072b2", "#d55e00", "#009e73", "#8c8c8c"
 _COLOURS = {
     _INK: "currentColor", _FIRST: "var(--first)", _SECOND: "var(--second)", _THIRD: "var(--third)",
@@ -29,6 +30,9 @@ _MANY_POINTS = 5000  # from here on points are an image: as shapes they would ma
 _STYLES = ("-", "--", "-.", ":")
 
 
+SHARES = np.linspace(0, 1, 21)  # edges of a histogram
+
+
 class Curve(NamedTuple):
     """A line of a drawing; its name stands at its beginning."""
 
@@ -37,8 +41,42 @@ class Curve(NamedTuple):
     up: Numbers
 
 
-def bars(key: str, labels: Sequence[str], values: Numbers, told: Sequence[str], marked: int = -1) -> Markup:
-    """Draw a bar for each label, from the top, with ``told`` behind it; the one at ``marked`` is hatched."""
+def counts_chart(
+    key: str, title: str, description: str, name: str, counts: Sequence[tuple[str, int]], others: int = 0
+) -> Chart:
+    """Draw how many questions there are of each kind of ``name``; the table has those of ``others`` too."""
+    total = sum(count for _, count in counts) + others
+    labels, values = [label for label, _ in counts], [count for _, count in counts]
+    texts = [f"{count:,} ({percent(count / total)})" for count in values]
+    rows = [
+        (label, f"{count:,}", percent(count / total), interval(count, total))
+        for label, count in [*counts, *([("others", others)] if others else [])]
+    ]
+    table = PageTable("", (name, "questions", "share", "95 % interval"), rows)
+    return Chart(title, description, bars(key, labels, values, texts), table)
+
+
+def histogram_chart(
+    key: str,
+    title: str,
+    description: str,
+    values: Numbers,
+    across: str,
+    headings: tuple[str, str],
+    edges: NDArray[Any] = SHARES,
+    limit: tuple[float, str] | None = None,
+    label: Callable[[float, float], str] = "{:.2f} to {:.2f}".format,
+) -> Chart:
+    """Draw how many values lie between edges; the table leaves out where there are none."""
+    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), bins=edges)
+    rows = [
+        (label(low, high), f"{count:,}") for low, high, count in zip(edges, edges[1:], counts, strict=False) if count
+    ]
+    return Chart(title, description, histogram(key, values, edges, across, limit), PageTable("", headings, rows))
+
+
+def bars(key: str, labels: Sequence[str], values: Numbers, texts: Sequence[str], marked: int = -1) -> Markup:
+    """Draw a bar for each label, from the top, with one of ``texts`` behind it; the one at ``marked`` is hatched."""
     with _drawing(0.5 + _BAR * len(labels)) as (figure, axes):
         places = np.arange(len(labels))
         drawn = axes.barh(places, values, color=_FIRST, height=0.7)
@@ -46,7 +84,7 @@ def bars(key: str, labels: Sequence[str], values: Numbers, told: Sequence[str], 
             drawn[marked].set(facecolor=_SECOND, hatch="///", edgecolor=_INK, linewidth=0)
         axes.set_yticks(places, [cut(printable(label), _LONGEST) for label in labels])
         axes.invert_yaxis()
-        axes.bar_label(drawn, told, padding=3, color=_INK)
+        axes.bar_label(drawn, texts, padding=3, color=_INK)
         axes.set_xlim(0, max([*values, 1e-9]) * 1.3)
         axes.xaxis.set_visible(False)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
@@ -94,7 +132,7 @@ def points(key: str, layers: Sequence[tuple[str, NDArray[Any]]]) -> Markup:
 
 
 def lines(key: str, drawn: Sequence[Curve], across: str, up: str, marked: tuple[float, str] | None = None) -> Markup:
-    """Draw lines over a logarithmic axis, told apart by their strokes; ``marked`` is a place on it with a name."""
+    """Draw lines over a logarithmic axis, each with a stroke of its own; ``marked`` is a place on it with a name."""
     with _drawing(3.0) as (figure, axes):
         for line, style, colour in zip(drawn, _STYLES, (_FIRST, _SECOND, _THIRD, _INK), strict=False):
             axes.plot(line.across, line.up, linestyle=style, color=colour, linewidth=1.6)

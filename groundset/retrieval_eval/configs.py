@@ -1,4 +1,4 @@
-"""What is compared: an embedder over documents cut in one way."""
+"""What is compared: retrievers, each an embedder over documents that are cut in one way."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from groundset.corpus.own_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig
 from programs.errors import InputError
 
-_LETTERS = {"characters": 1, "words": 5, "tokens": 4}  # of one unit, at least, in European text
+_CHARACTERS = {"characters": 1, "words": 5, "tokens": 4}  # of one unit, at least, in European text
 _SHORTEST = 5  # what is shorter than a fifth of the size is joined to its neighbour, as by default in a run
 
 
 @dataclass(frozen=True)
-class RetrievalSetting:
-    """An embedder and a way to cut.
+class RetrieverConfig:
+    """An embedder and a way to cut documents.
 
     Attributes:
         embedder: its name.
@@ -35,24 +35,24 @@ class RetrievalSetting:
         return f"{self.options.size} {CHUNKERS[self.options.chunker].unit}" if self.options else ""
 
 
-def own_setting(config: RunConfig, *, mixed: bool = False) -> RetrievalSetting:
-    """Return the setting that a run was made with; ``mixed`` says that its chunks were cut in several ways."""
+def own_retriever(config: RunConfig, *, mixed: bool = False) -> RetrieverConfig:
+    """Return the retriever of a run; ``mixed`` says that its chunks were cut in several ways."""
     brought = mixed or any(path.suffix.lower() in CHUNK_SUFFIXES for path in config.sources)
-    return RetrievalSetting(config.embedder, None if brought else config.corpus_options())
+    return RetrieverConfig(config.embedder, None if brought else config.corpus_options())
 
 
-def settings_of(
+def retriever_configs(
     config: RunConfig, embedders: Sequence[str], chunkers: Sequence[str], sizes: Sequence[int], *, mixed: bool = False
-) -> list[RetrievalSetting]:
-    """Return the run's own setting and, after it, every other combination of what was named.
+) -> list[RetrieverConfig]:
+    """Return the run's own retriever and, after it, every other combination of embedder, chunker and chunk size.
 
     What is not named is as in the run. A chunker without a size has the run's if it is the run's chunker, else its
-    default. The overlap keeps its share of the size. ``mixed`` says that the run's chunks were cut in several ways.
+    default. The overlap keeps its share of the size.
 
     Raises:
         InputError: there is no such chunker.
     """
-    own, options = own_setting(config, mixed=mixed), config.corpus_options()
+    own, options = own_retriever(config, mixed=mixed), config.corpus_options()
     for name in chunkers:
         if name not in CHUNKERS:
             raise InputError(f"--chunker {name}: no such chunker; choose from {', '.join(CHUNKERS)}")
@@ -60,26 +60,21 @@ def settings_of(
     if chunkers or sizes:
         cuts = [
             _cut_again(options, name, size)
-            for name in _chunker_names(chunkers) or (options.chunker,)
+            for name in [known for name in chunkers for known in CHUNKERS if known == name] or (options.chunker,)
             for size in sizes or (options.size if name == options.chunker else CHUNKERS[name].default_size,)
         ]
-    named = (RetrievalSetting(embedder, cut) for embedder in embedders or (own.embedder,) for cut in cuts)
+    named = (RetrieverConfig(embedder, cut) for embedder in embedders or (own.embedder,) for cut in cuts)
     return list(dict.fromkeys((own, *named)))
-
-
-def _chunker_names(names: Sequence[str]) -> list[ChunkerName]:
-    return [known for name in names for known in CHUNKERS if known == name]
 
 
 def _cut_again(options: CorpusOptions, chunker: ChunkerName, size: int) -> CorpusOptions:
     if (chunker, size) == (options.chunker, options.size):
         return options
-    letters = size * _LETTERS[CHUNKERS[chunker].unit]
     return options.model_copy(
         update={
             "chunker": chunker,
             "chunk_size": size,
             "chunk_overlap": size * options.chunk_overlap // options.size,
-            "min_length": min(options.min_length, letters // _SHORTEST),
+            "min_length": min(options.min_length, size * _CHARACTERS[CHUNKERS[chunker].unit] // _SHORTEST),
         }
     )

@@ -2,15 +2,15 @@ import time
 
 import pytest
 
-from groundset.review.marks import mark
+from groundset.review.items import mark
 
 
 def marked(text, foci, answer):
     """Return the text with (focus) and [answer] in brackets."""
-    told = {(False, False): "{}", (True, False): "({})", (False, True): "[{}]", (True, True): "([{}])"}
+    formats = {(False, False): "{}", (True, False): "({})", (False, True): "[{}]", (True, True): "([{}])"}
     pieces = mark(text, foci, answer)
     assert "".join(piece.text for piece in pieces) == text
-    return "".join(told[piece.focus, piece.answer].format(piece.text) for piece in pieces)
+    return "".join(formats[piece.focus, piece.answer].format(piece.text) for piece in pieces)
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 import pytest
 from httpx import Client
 
-from groundset.review import bodies, serving
-from groundset.review.desk import Desk
+from groundset.review import guard, server
+from groundset.review.session import ReviewSession
 
 Sent = Callable[..., socket.socket]
 
 
 @pytest.fixture
 def address(make_run) -> Iterator[str]:
-    with Desk([make_run()], "reader") as desk, serving.serving(desk) as address:
+    with ReviewSession([make_run()], "reader") as session, server.serving(session) as address:
         yield address
 
 
@@ -54,8 +54,8 @@ def test_an_unfinished_form_keeps_no_other_page_waiting(address: str, send: Sent
 
 @pytest.mark.parametrize("drips", [False, True])
 def test_an_unfinished_form_is_given_up(address: str, send: Sent, monkeypatch: pytest.MonkeyPatch, drips: bool) -> None:
-    monkeypatch.setattr(bodies, "BODY_SECONDS", 0.5)
-    monkeypatch.setattr(serving._Quiet, "timeout", 0.3)
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(server._Quiet, "timeout", 0.3)
     caller = send("Content-Length: 100")
     caller.settimeout(0.1)
     for _ in range(50):

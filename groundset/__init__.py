@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from groundset import privacy
 
 if TYPE_CHECKING:
-    from groundset.api_sets import import_files, merge
+    from groundset.api import import_files, merge, open_run
     from groundset.compared import Compared, compare
     from groundset.engine.chunking import Chunks, chunk
     from groundset.engine.judging import judge
     from groundset.generating import generate
-    from groundset.opened import Run, open_run
+    from groundset.opened import OpenedRun as Run
     from programs.errors import (
         ChecksumError,
         CriticError,
@@ -98,12 +98,13 @@ _HOMES = {
     "generate": "groundset.generating",
     "judge": "groundset.engine.judging",
     "Run": "groundset.opened",
-    "open_run": "groundset.opened",
-    "import_files": "groundset.api_sets",
-    "merge": "groundset.api_sets",
+    "open_run": "groundset.api",
+    "import_files": "groundset.api",
+    "merge": "groundset.api",
     **dict.fromkeys(("Chunk", "Document", "Reject", "Sample"), "programs.types"),
 }
 
+_CLASSES = {"Run": "OpenedRun"}  # what a name stands for, where that is called otherwise in its module
 privacy.set_defaults()
 
 
@@ -111,7 +112,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for; what has no home in the table is an error class."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES.get(name, "programs.errors")), name)
+    value = getattr(import_module(_HOMES.get(name, "programs.errors")), _CLASSES.get(name, name))
     globals()[name] = value
     return value
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.opened import Run
 from groundset.options import for_python, paths_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from groundset.report.comparison import RunComparison
+    from groundset.run import Run
 
 
 class Compared:
@@ -53,7 +53,7 @@ class Compared:
 
 
 @for_python
-def compare(runs: Sequence[str | Path | Run]) -> Compared:
+def compare(runs: "Sequence[str | Path | Run]") -> Compared:
     """Compare runs with the first of them: their figures, and which differences are real.
 
     Raises:
@@ -61,5 +61,6 @@ def compare(runs: Sequence[str | Path | Run]) -> Compared:
     """
     from groundset.report.comparison import compare_runs
 
-    given = [runs] if isinstance(runs, str | Path | Run) else runs
-    return Compared(compare_runs(paths_of("runs", [run.folder if isinstance(run, Run) else run for run in given])))
+    given = [runs] if isinstance(runs, str | Path) or hasattr(runs, "folder") else runs
+    folders = [run if isinstance(run, str | Path) else run.folder for run in given]
+    return Compared(compare_runs(paths_of("runs", folders)))

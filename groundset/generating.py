@@ -8,9 +8,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, ParamSpec
 
+from groundset.api import open_run
 from groundset.engine.config import RunConfig
 from groundset.engine.making import make_run
-from groundset.opened import Run, open_run
+from groundset.opened import OpenedRun
 from groundset.options import as_parameters, for_python, paths_of, recipe_options
 from groundset.store.record import run_files
 
@@ -18,7 +19,7 @@ _P = ParamSpec("_P")
 _WIDTH = 120
 
 
-def _with_recipe_options(function: Callable[_P, Run]) -> Callable[_P, Run]:
+def _with_recipe_options(function: Callable[_P, OpenedRun]) -> Callable[_P, OpenedRun]:
     """Name the options of recipes in the signature and the help of a function, made from the table of recipes."""
     signature = inspect.signature(function)
     own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -66,7 +67,7 @@ def generate(
     verbose: bool = False,
     quiet: bool = False,
     **options: Any,
-) -> Run:
+) -> OpenedRun:
     """Make an evaluation set of questions, contexts and answers from documents.
 
     The run is a folder; the same call goes on where it was stopped, even if it was killed, and returns a finished one

@@ -1,11 +1,12 @@
 """A run as it is read from its folder: what :func:`groundset.generate` and :func:`groundset.open_run` return."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING
 
 from groundset.options import as_parameters, for_python, paths_of
-from programs.types import Reject, Sample
+from groundset.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
     from groundset.sets.hub.push import Pushed
 
 
-class Run(Sequence[Sample]):
-    """The samples of a run, and all that is known of it, as it was when it was opened.
+class OpenedRun(Run):
+    """The samples of a run, and all that is known of it; each part is read when it is first asked for.
 
     Attributes:
         folder: where it lies.
@@ -25,20 +26,10 @@ class Run(Sequence[Sample]):
         summary: what was kept, what was refused and why, what it took: a few lines.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        samples: Sequence[Sample],
-        rejects: Sequence[Reject],
-        record: dict[str, Any],
-        summary: str,
-    ) -> None:
-        """Hold what was read; use :func:`open_run` instead."""
-        self.folder = folder
-        self.samples = list(samples)
-        self.rejects = list(rejects)
-        self.record = record
-        self.summary = summary
+    @cached_property
+    def summary(self) -> str:
+        """Return what was kept, what was refused and why, and what it took: a few lines."""
+        return as_parameters("\n".join(self.summary_lines))
 
     @property
     def status(self) -> str:
@@ -52,20 +43,6 @@ class Run(Sequence[Sample]):
     def is_complete(self) -> bool:
         """Say whether there are as many samples as were asked for."""
         return self.status == "complete"
-
-    def __len__(self) -> int:
-        """Return how many samples there are."""
-        return len(self.samples)
-
-    @overload
-    def __getitem__(self, place: int) -> Sample: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Sample]: ...
-
-    def __getitem__(self, place: int | slice) -> Sample | list[Sample]:
-        """Return a sample by its place, or several by a slice."""
-        return self.samples[place]
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return a table with a row for each sample.
@@ -152,7 +129,7 @@ class Run(Sequence[Sample]):
         return file or self.folder / NAME
 
     @for_python
-    def sample(self, size: int, *, out: str | Path, by: str | None = None, seed: int = 0) -> "Run":
+    def sample(self, size: int, *, out: str | Path, by: str | None = None, seed: int = 0) -> "OpenedRun":
         """Draw some samples into a new run, from as many documents as possible, and return it.
 
         With ``by`` (evolution, kind, document or language), each of these gives one sample first, and of the rest its
@@ -165,10 +142,10 @@ class Run(Sequence[Sample]):
 
         (folder,) = paths_of("out", out)
         sample_run(self.folder, size, folder, by=by, seed=seed)
-        return open_run(folder)
+        return OpenedRun(folder)
 
     @for_python
-    def split(self, splits: str | Mapping[str, float], *, out: str | Path, seed: int = 0) -> "Run":
+    def split(self, splits: str | Mapping[str, float], *, out: str | Path, seed: int = 0) -> "OpenedRun":
         """Put every sample into a split in a new run, so that nothing leaks between splits, and return it.
 
         ``splits`` are shares that add up to 1: a mapping, or a text such as ``train=0.8,test=0.2``.
@@ -180,10 +157,10 @@ class Run(Sequence[Sample]):
 
         (folder,) = paths_of("out", out)
         split_run(self.folder, splits, folder, seed=seed)
-        return open_run(folder)
+        return OpenedRun(folder)
 
     @for_python
-    def drop(self, where: str, *, out: str | Path) -> "Run":
+    def drop(self, where: str, *, out: str | Path) -> "OpenedRun":
         """Drop the samples that a condition holds for, such as ``kind == "time" and rank > 1``, and return the new run.
 
         Raises:
@@ -193,7 +170,7 @@ class Run(Sequence[Sample]):
 
         (folder,) = paths_of("out", out)
         drop_run(self.folder, where, folder)
-        return open_run(folder)
+        return OpenedRun(folder)
 
     @for_python
     def relabel(
@@ -206,7 +183,7 @@ class Run(Sequence[Sample]):
         tracking: str | Path | None = None,
         keep: bool = False,
         quiet: bool = False,
-    ) -> "Run":
+    ) -> "OpenedRun":
         """Let another critic (head, lm, ensemble or verdict) judge the questions again, and return the new run.
 
         What it refuses becomes a reject, unless ``keep`` says otherwise. The other options are those of
@@ -223,10 +200,10 @@ class Run(Sequence[Sample]):
         relabel_run(
             self.folder, folder, critic=critic, lm=lm, compiled=str(compiled), tracking=store, keep=keep, quiet=quiet
         )
-        return open_run(folder)
+        return OpenedRun(folder)
 
     @for_python
-    def update(self, docs: str | Path | Iterable[str | Path], *, out: str | Path, quiet: bool = False) -> "Run":
+    def update(self, docs: str | Path | Iterable[str | Path], *, out: str | Path, quiet: bool = False) -> "OpenedRun":
         """Keep the samples that still rest on documents which have changed, and return the new run.
 
         ``docs`` are all documents of today. What has nothing to rest on any more is a reject of the step ``update``.
@@ -239,7 +216,7 @@ class Run(Sequence[Sample]):
 
         (folder,) = paths_of("out", out)
         update_run(self.folder, paths_of("documents", docs), folder, quiet=quiet)
-        return open_run(folder)
+        return OpenedRun(folder)
 
     @for_python
     def open_in_browser(self) -> Path:
@@ -269,21 +246,3 @@ COLUMNS = [
     "id", "question", "answer", "contexts", "chunk_ids", "paths", "retrieval_gt", "rank", "probability", "evolution",
     "language", "split",
 ]  # fmt: skip
-
-
-@for_python
-def open_run(path: str | Path) -> Run:
-    """Open the folder of a run, finished or not, to read it.
-
-    Raises:
-        InputError: the folder holds no run.
-    """
-    from groundset.store.record import read_record
-    from groundset.store.run_store import RunStore
-    from groundset.store.summary import account
-
-    (folder,) = paths_of("path", path)
-    with RunStore.read(folder) as store:
-        record = read_record(folder)
-        summary = as_parameters("\n".join(account(store, record["reason"])))
-        return Run(folder, list(store.results.samples()), list(store.results.rejects()), record, summary)

@@ -9,7 +9,7 @@ from jinja2 import Environment
 from groundset.files import encodable, write_text
 
 if TYPE_CHECKING:
-    from groundset.opened import Run
+    from groundset.opened import OpenedRun
 
 NAME = "samples.html"
 _FIRST = 5
@@ -58,12 +58,12 @@ pre { white-space: pre-wrap; }
 )
 
 
-def first_samples(run: "Run") -> str:
+def first_samples(run: "OpenedRun") -> str:
     """Return the line of a run and its first samples as a piece of HTML."""
     return _SAMPLES.render(run=run, first=_FIRST)
 
 
-def show_page(run: "Run") -> Path:
+def show_page(run: "OpenedRun") -> Path:
     """Write a page of all samples into the folder of a run, open it in a browser and return the file.
 
     It holds passages, so it lies where they lie anyway, and goes with them. A link in its place is replaced.

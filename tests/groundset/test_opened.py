@@ -86,7 +86,7 @@ def test_a_table_has_the_columns_that_are_documented(run: groundset.Run) -> None
 
 
 def test_a_table_of_no_samples_has_its_columns(run: groundset.Run) -> None:
-    empty = groundset.Run(run.folder, [], [], run.record, "")
+    empty = groundset.Run(run.folder, samples=[])
     assert list(empty.to_pandas().columns) == list(run.to_pandas().columns)
     assert len(empty.to_pandas()) == 0
 

@@ -14,16 +14,18 @@ not have, so these are apart: `records.json` goes into any server, `responses.js
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
 from groundset.review.reasons import OF_QUESTIONS
-from groundset.run import Run
 from groundset.sets.exports.ascii_json import write_json
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import question_row
 from groundset.store.reviews import Review, standing
 from programs.types import Chunk, Sample
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 SETTINGS_FOLDER = ".argilla"
 RECORDS_FILE = "records.json"
@@ -40,7 +42,7 @@ Sign a question if somebody who has not seen the passages would understand it, i
 answer is right and complete. Mend what only needs another wording; refuse what cannot be mended, and say why."""
 
 
-def write_argilla(content: Run, folder: Path) -> None:
+def write_argilla(content: "Run", folder: Path) -> None:
     """Write the dataset."""
     by_sample: dict[str, list[Review]] = {}
     for review in standing(content.reviews):

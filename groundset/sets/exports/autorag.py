@@ -8,18 +8,20 @@ itself goes out as it came: `start_end_idx`, neighbours and time, and any other 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundset.run import Run
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.brought import brought_along, neighbour_of, span_of, time_of
 from programs.types import Chunk, Sample
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 QA_FILE = "qa.parquet"
 CORPUS_FILE = "corpus.parquet"
 
 
-def write_autorag(content: Run, folder: Path) -> None:
+def write_autorag(content: "Run", folder: Path) -> None:
     """Write both tables."""
     import pyarrow.parquet as pq
 

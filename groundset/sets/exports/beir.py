@@ -8,14 +8,16 @@ each group is needed, and that any of a group will do, is in ``metadata.retrieva
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from groundset.files import write_rows
-from groundset.run import Run
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import kind_of, relevant_ids
 from groundset.sets.exports.splits import as_file_name
 from programs.types import Chunk, Sample
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 CORPUS_FILE = "corpus.jsonl"
 QUERIES_FILE = "queries.jsonl"
@@ -23,7 +25,7 @@ QRELS_FOLDER = "qrels"
 DEFAULT_SPLIT = "test"
 
 
-def write_beir(content: Run, folder: Path) -> None:
+def write_beir(content: "Run", folder: Path) -> None:
     """Write chunks, questions, and the judgements of each split; a question without one is of the split ``test``."""
     write_rows(folder / CORPUS_FILE, map(_corpus_row, content.chunks))
     by_split: dict[str, list[Sample]] = {}

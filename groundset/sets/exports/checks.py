@@ -1,12 +1,15 @@
 """What every format asks of an evaluation set, checked before anything is written."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from groundset.run import Run
 from programs.errors import InputError
 
+if TYPE_CHECKING:
+    from groundset.run import Run
 
-def check_set(content: Run) -> None:
+
+def check_set(content: "Run") -> None:
     """Refuse what no reader could use: nothing to ask, ids that are empty or occur twice, references that lead nowhere.
 
     Raises:

@@ -12,11 +12,13 @@ import csv
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundset.run import Run
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import chunk_row, question_row
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 QUESTIONS_FILE = "questions.csv"
 CORPUS_FILE = "corpus.csv"
@@ -24,7 +26,7 @@ _FORMULA = tuple("=+-@＝＋－＠")
 _MARKED = ("'", "\t", "\r", "\n", "\0")
 
 
-def write_csv(content: Run, folder: Path) -> None:
+def write_csv(content: "Run", folder: Path) -> None:
     """Write both tables."""
     _write(folder / CORPUS_FILE, (chunk_row(chunk) for chunk in content.chunks))
     _write(folder / QUESTIONS_FILE, (question_row(sample) for sample in content.samples))

@@ -6,13 +6,15 @@ The schema is what ``EvaluationDataset.add_goldens_from_json_file`` takes, read 
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundset.run import Run
 from groundset.sets.exports.ascii_json import write_json
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import question_row
 from programs.types import Sample
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 GOLDENS_FILE = "goldens.json"
 _FURTHER = (
@@ -20,7 +22,7 @@ _FURTHER = (
 )  # fmt: skip
 
 
-def write_deepeval(content: Run, folder: Path) -> None:
+def write_deepeval(content: "Run", folder: Path) -> None:
     """Write the goldens."""
     write_json(folder / GOLDENS_FILE, [golden(sample) for sample in content.samples])
 

@@ -8,20 +8,22 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundset.run import Run
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import chunk_row, question_row
 from programs.errors import InputError
 from programs.types import Chunk, Sample
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 QA, CORPUS = "qa", "corpus"
 NO_SPLIT = "test"
 _SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # what `datasets` takes for one; "all" means every split to it
 
 
-def write_hf(content: Run, folder: Path) -> None:
+def write_hf(content: "Run", folder: Path) -> None:
     """Write a `datasets.DatasetDict` for the questions, by split, and one for the corpus, which is one split.
 
     Raises:

@@ -8,27 +8,29 @@ for one another.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundset.run import Run
 from groundset.sets.exports.ascii_json import write_json
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import relevant_ids
 from groundset.store.lineage import UNKNOWN_MODEL
 from programs.types import Sample
 
+if TYPE_CHECKING:
+    from groundset.run import Run
+
 RAG_FILE = "rag_dataset.json"
 RETRIEVAL_FILE = "retrieval_dataset.json"
 _READER = {"model_name": "", "type": "human"}
 
 
-def write_llamaindex(content: Run, folder: Path) -> None:
+def write_llamaindex(content: "Run", folder: Path) -> None:
     """Write both datasets."""
     write_json(folder / RETRIEVAL_FILE, retrieval_dataset(content))
     write_json(folder / RAG_FILE, rag_dataset(content))
 
 
-def rag_dataset(content: Run) -> dict[str, Any]:
+def rag_dataset(content: "Run") -> dict[str, Any]:
     """Return the questions with answers and contexts, and who wrote them: a model, or a reader who mended them."""
     writer = _writer(content.settings)
     read = content.consensus
@@ -46,7 +48,7 @@ def rag_dataset(content: Run) -> dict[str, Any]:
     return {"examples": [example(sample) for sample in content.samples]}
 
 
-def retrieval_dataset(content: Run) -> dict[str, Any]:
+def retrieval_dataset(content: "Run") -> dict[str, Any]:
     """Return questions and chunks by id, and for each question the chunks that are relevant."""
     return {
         "queries": {sample.id: sample.question for sample in content.samples},

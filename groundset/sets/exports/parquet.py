@@ -9,19 +9,21 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundset.run import Run
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import chunk_row, question_row
 from programs.types import Chunk, Sample
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 QUESTIONS_FILE = "questions.parquet"
 CORPUS_FILE = "corpus.parquet"
 _ROWS_AT_ONCE = 5_000  # a row group each; a table is never whole in memory
 
 
-def write_parquet(content: Run, folder: Path) -> None:
+def write_parquet(content: "Run", folder: Path) -> None:
     """Write both tables."""
     questions, corpus = _schemas()
     _write(folder / CORPUS_FILE, corpus, map(_corpus_row, content.chunks))

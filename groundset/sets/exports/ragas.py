@@ -10,19 +10,21 @@ several. Neither knows of alternatives: the passages are those that the question
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundset.run import Run
 from groundset.sets.exports.ascii_json import write_lines
 from groundset.sets.exports.base import Export
 from programs.types import Sample
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 TESTSET_FILE = "testset.jsonl"
 OLD_TESTSET_FILE = "testset-0.1.jsonl"
 _ONE_PASSAGE, _SEVERAL = "single_hop_specific_query_synthesizer", "multi_hop_specific_query_synthesizer"
 
 
-def write_ragas(content: Run, folder: Path) -> None:
+def write_ragas(content: "Run", folder: Path) -> None:
     """Write both files."""
     write_lines(folder / OLD_TESTSET_FILE, old_testset_rows(content.samples))
     write_lines(folder / TESTSET_FILE, testset_rows(content.samples))

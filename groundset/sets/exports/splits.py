@@ -4,11 +4,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from groundset.run import Run
 from groundset.sets.exports.rows import relevant_ids
 from programs.errors import InputError
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 SHARES: Mapping[str, float] = {"train": 0.8, "dev": 0.1, "test": 0.1}
 _FILE_NAME = re.compile(r"\w[\w.-]{0,99}")
@@ -32,7 +34,7 @@ def as_file_name(split: str) -> str:
     return split
 
 
-def split_by_document(content: Run) -> Splits:
+def split_by_document(content: "Run") -> Splits:
     """Return the splits of a run if every sample has one, else draw them.
 
     Questions that chunks of several documents answer hold these together. Most of the questions go to ``train``, about

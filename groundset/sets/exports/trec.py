@@ -12,12 +12,15 @@ control characters and ``%`` are written as in URLs (``%20``); ``urllib.parse.un
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from groundset.files import write_rows, write_text
-from groundset.run import Run
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import relevant_ids
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 TOPICS_FILE = "topics.tsv"
 QRELS_FILE = "qrels.txt"
@@ -25,7 +28,7 @@ CORPUS_FOLDER = "corpus"
 _UNFIT = re.compile(r"[\s%:#\x00-\x1f\x7f-\x9f]")
 
 
-def write_trec(content: Run, folder: Path) -> None:
+def write_trec(content: "Run", folder: Path) -> None:
     """Write topics, judgements and corpus."""
     (folder / CORPUS_FOLDER).mkdir()
     write_rows(

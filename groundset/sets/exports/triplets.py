@@ -8,13 +8,15 @@ documents, mined as :mod:`groundset.sets.exports.negatives` says.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.files import write_rows
-from groundset.run import Run
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.splits import Splits, split_by_document
 from programs.errors import InputError
+
+if TYPE_CHECKING:
+    from groundset.run import Run
 
 NEGATIVES = 5
 SPLITS = ("train", "dev", "validation", "test")
@@ -27,7 +29,7 @@ class _Row(NamedTuple):
     negatives: list[str]
 
 
-def write_triplets(content: Run, folder: Path) -> None:
+def write_triplets(content: "Run", folder: Path) -> None:
     """Write a file for each split that has questions.
 
     All rows have as many negatives, ``NEGATIVES`` unless more than a tenth of them would then be left out: in a corpus
@@ -52,7 +54,7 @@ def write_triplets(content: Run, folder: Path) -> None:
             write_rows(folder / f"{name}.jsonl", complete)
 
 
-def _rows(content: Run, splits: Splits, split: str, vectors: Any, questions: Mapping[str, Any]) -> Iterator[_Row]:
+def _rows(content: "Run", splits: Splits, split: str, vectors: Any, questions: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the rows of a split, with negatives from its own documents."""
     from groundset.sets.exports.negatives import Anchor, mine
 

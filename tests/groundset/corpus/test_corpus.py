@@ -85,7 +85,7 @@ def test_what_cannot_be_read_is_named_and_the_run_goes_on(tmp_path: Path) -> Non
         "damaged.docx": b"PK nothing",
         "empty.md": b"",
         "good.txt": PROSE.encode() * 9,
-        "locked.pdf": Path(__file__).parents[1].joinpath("parsing", "encrypted.pdf").read_bytes(),
+        "locked.pdf": Path(__file__).parents[1].joinpath("corpus", "parsing", "encrypted.pdf").read_bytes(),
         "photo.txt": b"\x89PNG\r\n\x1a\n\x00\x00",
         "song.mp3": b"x",
         "tiny.txt": b"Hello.",

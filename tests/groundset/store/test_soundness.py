@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_content import content
 
-from groundset.opened import open_run
+from groundset.api import open_run
 from groundset.run import Run, save_run
 from groundset.sets.transforms.merge import merge_runs
 from groundset.store.run_store import RunStore

@@ -1,10 +1,30 @@
-"""Sets that exist already, from Python: :func:`import_files` and :func:`merge`."""
+"""Runs that exist already, from Python: :func:`open_run`, :func:`import_files` and :func:`merge`."""
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from groundset.opened import Run, open_run
 from groundset.options import DEFAULT_EMBEDDER, for_python, paths_of
+
+if TYPE_CHECKING:
+    from groundset.opened import OpenedRun
+
+
+@for_python
+def open_run(path: str | Path) -> "OpenedRun":
+    """Open the folder of a run, finished or not, to read it.
+
+    Raises:
+        InputError: the folder holds no run.
+    """
+    from groundset.opened import OpenedRun
+    from groundset.store.record import read_record
+
+    (folder,) = paths_of("path", path)
+    run = OpenedRun(folder)
+    with run.opened():
+        run.record = read_record(folder)
+    return run
 
 
 @for_python
@@ -16,7 +36,7 @@ def import_files(
     embedder: str = DEFAULT_EMBEDDER,
     unanswered: bool = False,
     quiet: bool = False,
-) -> Run:
+) -> "OpenedRun":
     """Make a run of an evaluation set that was made elsewhere, as `groundset import` does.
 
     Args:
@@ -48,7 +68,7 @@ def import_files(
 
 
 @for_python
-def merge(runs: Iterable[str | Path | Run], *, out: str | Path) -> Run:
+def merge(runs: "Iterable[str | Path | OpenedRun]", *, out: str | Path) -> "OpenedRun":
     """Make one run of several, as `groundset merge` does.
 
     Args:
@@ -61,5 +81,5 @@ def merge(runs: Iterable[str | Path | Run], *, out: str | Path) -> Run:
     from groundset.sets.transforms.merge import merge_runs
 
     (folder,) = paths_of("out", out)
-    merge_runs(paths_of("runs", [run.folder if isinstance(run, Run) else run for run in runs]), folder)
+    merge_runs(paths_of("runs", [run if isinstance(run, str | Path) else run.folder for run in runs]), folder)
     return open_run(folder)

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 from groundset import privacy
 
 if TYPE_CHECKING:
-    from groundset.api import import_files, merge, open_run
-    from groundset.compared import Compared, compare
-    from groundset.engine.chunking import Chunks, chunk
-    from groundset.engine.judging import judge
+    from groundset.api import Chunks, Compared, chunk, compare, import_files, judge, merge, open_run
     from groundset.generating import generate
     from groundset.opened import OpenedRun as Run
     from programs.errors import (
@@ -91,17 +88,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Chunks": "groundset.engine.chunking",
-    "chunk": "groundset.engine.chunking",
-    "Compared": "groundset.compared",
-    "compare": "groundset.compared",
-    "generate": "groundset.generating",
-    "judge": "groundset.engine.judging",
-    "Run": "groundset.opened",
-    "open_run": "groundset.api",
-    "import_files": "groundset.api",
-    "merge": "groundset.api",
+    **dict.fromkeys(
+        ("Chunks", "Compared", "chunk", "compare", "import_files", "judge", "merge", "open_run"), "groundset.api"
+    ),
     **dict.fromkeys(("Chunk", "Document", "Reject", "Sample"), "programs.types"),
+    "generate": "groundset.generating",
+    "Run": "groundset.opened",
 }
 
 _CLASSES = {"Run": "OpenedRun"}  # what a name stands for, where that is called otherwise in its module

@@ -1,12 +1,20 @@
 """A run as it is read from its folder: what :func:`groundset.generate` and :func:`groundset.open_run` return."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from groundset.commands.declare import takes_options
+from groundset.commands.drop import DropOptions
+from groundset.commands.export import ExportOptions
+from groundset.commands.push import PushOptions
+from groundset.commands.relabel import RelabelOptions
+from groundset.commands.sample import SampleOptions
+from groundset.commands.update import UpdateOptions
 from groundset.options import as_parameters, for_python, paths_of
 from groundset.run import Run
+from programs.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,37 +73,24 @@ class OpenedRun(Run):
         rows = [question_row(sample) for sample in self.samples]
         return pd.DataFrame(rows, columns=COLUMNS).astype({"rank": "Int64", "probability": "float64"})
 
-    @for_python
-    def export(self, format: str, out: str | Path, *, signed: bool = False) -> "Exported":
+    @takes_options(ExportOptions, "format", "out")
+    def export(self, options: ExportOptions) -> "Exported":
         """Write the run in the format of another tool, to a folder, and return how much it wrote.
 
-        ``format`` may name several, with commas between them; each then gets a folder in ``out``. With ``signed``, only
-        samples that a reader signed go out.
+        ``format`` may name several, with commas between them; each then gets a folder in ``out``.
 
         Raises:
             InputError: there is no such format, or the folder cannot be written.
         """
         from groundset.sets.exports.writing import export_run
 
-        (folder,) = paths_of("out", out)
-        return export_run(self.folder, format, folder, signed=signed)
+        return export_run(options.run, options.format, options.out, signed=options.signed)
 
-    @for_python
-    def push(
-        self,
-        repo: str,
-        *,
-        licence: str,
-        private: bool = False,
-        branch: str = "main",
-        signed: bool = False,
-        dry_run: str | Path | None = None,
-    ) -> "Pushed":
-        """Put the run on the Hugging Face Hub as the dataset ``repo`` (``owner/name``), and return what has changed.
+    @takes_options(PushOptions, "repo")
+    def push(self, options: PushOptions) -> "Pushed":
+        """Put the run on the Hugging Face Hub as a dataset, and return what has changed.
 
-        The token is that of ``HF_TOKEN`` or of ``hf auth login``. With ``dry_run``, a folder, everything that would be
-        sent is written there, and nobody is asked. ``licence`` is an identifier that the Hub knows, such as
-        ``cc-by-4.0``; with ``signed``, only samples that a reader signed go out.
+        The token is that of ``HF_TOKEN`` or of ``hf auth login``. With ``dry_run``, nobody is asked.
 
         Raises:
             InputError: an option is wrong, or the folder cannot be written.
@@ -104,20 +99,11 @@ class OpenedRun(Run):
         from groundset.printing import say
         from groundset.sets.hub.push import push_run
 
-        return push_run(
-            self.folder,
-            repo,
-            licence=licence,
-            private=private,
-            branch=branch,
-            signed=signed,
-            dry_run=None if dry_run is None else paths_of("dry_run", dry_run)[0],
-            tell=lambda line: say(line, err=True),
-        )
+        return push_run(**dict(options), tell=lambda line: say(line, err=True))
 
     @for_python
     def report(self, out: str | Path | None = None) -> Path:
-        """Write a page that tells what the run is worth, and return its file, by default ``report.html`` in its folder.
+        """Write a page that shows what the run is worth, by default ``report.html`` in its folder; return its file.
 
         Raises:
             InputError: the file cannot be written.
@@ -128,21 +114,20 @@ class OpenedRun(Run):
         write_report(self.folder, file)
         return file or self.folder / NAME
 
-    @for_python
-    def sample(self, size: int, *, out: str | Path, by: str | None = None, seed: int = 0) -> "OpenedRun":
+    @takes_options(SampleOptions, "size")
+    def sample(self, options: SampleOptions) -> "OpenedRun":
         """Draw some samples into a new run, from as many documents as possible, and return it.
 
-        With ``by`` (evolution, kind, document or language), each of these gives one sample first, and of the rest its
-        share. The same call draws the same samples.
+        With ``by``, each evolution (or kind, document, language) gives one sample first, and of the rest its share. The
+        same call draws the same samples.
 
         Raises:
             InputError: there are fewer samples, or an option or the folder is wrong.
         """
         from groundset.sets.transforms.draw import sample_run
 
-        (folder,) = paths_of("out", out)
-        sample_run(self.folder, size, folder, by=by, seed=seed)
-        return OpenedRun(folder)
+        sample_run(options.run, options.size, options.out, by=options.by, seed=options.seed)
+        return OpenedRun(options.out)
 
     @for_python
     def split(self, splits: str | Mapping[str, float], *, out: str | Path, seed: int = 0) -> "OpenedRun":
@@ -159,8 +144,8 @@ class OpenedRun(Run):
         split_run(self.folder, splits, folder, seed=seed)
         return OpenedRun(folder)
 
-    @for_python
-    def drop(self, where: str, *, out: str | Path) -> "OpenedRun":
+    @takes_options(DropOptions, "where")
+    def drop(self, options: DropOptions) -> "OpenedRun":
         """Drop the samples that a condition holds for, such as ``kind == "time" and rank > 1``, and return the new run.
 
         Raises:
@@ -168,26 +153,16 @@ class OpenedRun(Run):
         """
         from groundset.sets.transforms.drop import drop_run
 
-        (folder,) = paths_of("out", out)
-        drop_run(self.folder, where, folder)
-        return OpenedRun(folder)
+        if options.out is None:
+            raise InputError("--out: name the folder of the new run")
+        drop_run(options.run, options.where, options.out)
+        return OpenedRun(options.out)
 
-    @for_python
-    def relabel(
-        self,
-        critic: str,
-        *,
-        out: str | Path,
-        lm: str | None = None,
-        compiled: str | Path = "shipped",
-        tracking: str | Path | None = None,
-        keep: bool = False,
-        quiet: bool = False,
-    ) -> "OpenedRun":
-        """Let another critic (head, lm, ensemble or verdict) judge the questions again, and return the new run.
+    @takes_options(RelabelOptions, "critic")
+    def relabel(self, options: RelabelOptions) -> "OpenedRun":
+        """Let another critic judge the questions again, and return the new run.
 
-        What it refuses becomes a reject, unless ``keep`` says otherwise. The other options are those of
-        :func:`groundset.judge`.
+        What it refuses becomes a reject, unless ``keep`` says otherwise.
 
         Raises:
             InputError: nothing would be left, or an option or the folder is wrong.
@@ -195,18 +170,14 @@ class OpenedRun(Run):
         """
         from groundset.sets.transforms.relabel import relabel_run
 
-        (folder,) = paths_of("out", out)
-        store = None if tracking is None else str(tracking)
-        relabel_run(
-            self.folder, folder, critic=critic, lm=lm, compiled=str(compiled), tracking=store, keep=keep, quiet=quiet
-        )
-        return OpenedRun(folder)
+        relabel_run(**dict(options))
+        return OpenedRun(options.out)
 
-    @for_python
-    def update(self, docs: str | Path | Iterable[str | Path], *, out: str | Path, quiet: bool = False) -> "OpenedRun":
+    @takes_options(UpdateOptions, "docs")
+    def update(self, options: UpdateOptions) -> "OpenedRun":
         """Keep the samples that still rest on documents which have changed, and return the new run.
 
-        ``docs`` are all documents of today. What has nothing to rest on any more is a reject of the step ``update``.
+        What has nothing to rest on any more is a reject of the step ``update``.
 
         Raises:
             InputError: nothing would be left, or a document or the folder is wrong.
@@ -214,9 +185,8 @@ class OpenedRun(Run):
         """
         from groundset.sets.transforms.update import update_run
 
-        (folder,) = paths_of("out", out)
-        update_run(self.folder, paths_of("documents", docs), folder, quiet=quiet)
-        return OpenedRun(folder)
+        update_run(options.run, options.docs, options.out, quiet=options.quiet)
+        return OpenedRun(options.out)
 
     @for_python
     def open_in_browser(self) -> Path:

@@ -1,4 +1,7 @@
-"""Options by name: as the command line spells them, as Python does, and what to say of a wrong one.
+"""Options: how one is declared, how the command line and Python spell it, and what to say of a wrong one.
+
+An option is a field of a pydantic model, declared once by :func:`option`. The command line, its help, the parameters of
+functions for Python and the options of ``--config`` are made from it.
 
 Messages spell an option as the command line does (`--chunk-size`), and put whole commands into backquotes. Whoever is
 called from Python has them spelled as parameters (`chunk_size`) by :func:`as_parameters`, so that each is written once.
@@ -6,17 +9,20 @@ called from Python has them spelled as parameters (`chunk_size`) by :func:`as_pa
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from groundset import privacy
 from programs.errors import GroundsetError, InputError
 
 DEFAULT_LM, DEFAULT_EMBEDDER, DEFAULT_PARSER = "qwen2.5-coder-0.5b", "all-minilm-l6-v2", "en-core-web-sm"
+WINDOW = 8
+"""Attempts may run this far ahead of the verdicts on those before them, so no more than that run at once."""
+ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _PREFIX = re.compile(r"^(?:Value|Assertion) error, ")
@@ -25,6 +31,79 @@ _SPELLED = re.compile(  # what is a part of a path is the user's
     r"(?P<command>`[^`]*`)|(?P<documents>(?<![\w/\\.-])DOCS(?![\w/\\.-]))"
     r"|(?<![\w-])--(?P<no>no-)?(?P<name>[a-z][a-z-]+)"
 )
+
+
+def option(
+    default: Any,
+    description: str,
+    *,
+    metavar: str | None = None,
+    names: tuple[str, ...] = (),
+    show_default: str | bool = True,
+    argument: bool = False,
+    only: Literal["command", "python"] | None = None,
+    parameter: str | None = None,
+    **limits: Any,
+) -> Any:
+    """Declare an option as a field of a pydantic model.
+
+    Args:
+        default: the default value; ``...`` if the option is required.
+        description: the help text.
+        metavar: what the help calls the value; by default its type or its choices.
+        names: how the command line spells the option, where that does not follow from the name of the field.
+        show_default: the default as the help tells it, where the value does not say it.
+        argument: an argument of the command, without a name.
+        only: an option of the command line or of Python alone.
+        parameter: what Python and the command line call it, where that is not the name of the field.
+        **limits: constraints of pydantic's ``Field``, such as ``ge``.
+    """
+    extra: dict[str, Any] = {
+        "metavar": metavar,
+        "names": names,
+        "argument": argument,
+        "only": only,
+        "parameter": parameter,
+    }
+    return Field(default, description=description, json_schema_extra={**extra, "show_default": show_default}, **limits)
+
+
+class CommandOptions(BaseModel):
+    """The options of a command; the docstring of a subclass is the help of its command."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Build the options from values by name; those that are None were not given.
+
+        Raises:
+            InputError: an option is wrong; the message names it.
+        """
+        given = {name: value for name, value in values.items() if value is not None}
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            raise wrong_options(error, given, "") from error
+
+
+class ChunkingOptions(BaseModel):
+    """How documents become chunks. Without ``min_length`` the recipe of a run says how short chunks may be."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    chunker: ChunkerName = option("recursive", "How documents are cut.")
+    chunk_size: int | None = option(
+        None,
+        "Size in characters (recursive, sentence, semantic), words (word) or tokens (token).",
+        show_default="1000 characters, 200 words, 256 tokens",
+        ge=1,
+    )
+    chunk_overlap: int = option(0, "Shared by neighbours, same unit.", ge=0)
+    merge: int = option(1, "Join this many consecutive chunks.", ge=1)
+    min_length: int | None = option(
+        None, "Drop shorter chunks, in characters.", show_default="200; roundtrip: 100", ge=0
+    )
 
 
 class RecipeOption(NamedTuple):
@@ -72,26 +151,26 @@ def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None
     reason = reason_of(error["msg"])
     reason = reason[:1].lower() + reason[1:]
     if not place:
-        return f"{whole}: {reason}"
+        return f"{whole}: {reason}" if whole else reason
     field = place[0]
     value = given.get(field, error["input"])
     if error["type"] == "literal_error":
-        reason = f"there is no such {field}; choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
+        reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
     where = option_name(field) if field in given or file is None else f"--config {file}: {field.replace('_', '-')}"
     return f"{where} {value}: {reason}"
 
 
-def paths_of(name: str, given: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
-    """Return what an option names as paths: one, or several; ``~`` is the user's home.
+def paths_of(name: str, given: Any) -> tuple[Path, ...]:
+    """Return what an option names as paths: one, or several, or runs with a folder; ``~`` is the user's home.
 
     Raises:
         InputError: it is nothing of the kind.
     """
     try:
-        several = [given] if isinstance(given, str | Path) else list(given)
+        several = [given] if isinstance(given, str | Path) or hasattr(given, "folder") else list(given)
         if "" in several:
             raise InputError(f"{option_name(name)}: the path is empty; name a file or a folder")
-        return tuple(Path(path).expanduser() for path in several)
+        return tuple(Path(getattr(path, "folder", path)).expanduser() for path in several)
     except TypeError as error:
         raise InputError(f"{option_name(name)} {given}: give a path, or a list of paths") from error
 

@@ -22,6 +22,7 @@ from typer.core import TyperGroup
 from groundset import __version__, privacy
 from groundset.commands import starting
 from groundset.printing import say, say_lines
+from programs.discover import discover
 from programs.errors import GroundsetError, InputError
 
 _PROGRAM = "groundset"
@@ -50,27 +51,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     `--help` is instant.
     """
     from groundset.commands import labels, models
-    from groundset.commands.chunk import chunk
-    from groundset.commands.compare import compare
-    from groundset.commands.compile import compile_steps
-    from groundset.commands.drop import drop
-    from groundset.commands.experiments import experiments, promote
-    from groundset.commands.export import export
-    from groundset.commands.generate import generate
-    from groundset.commands.importing import import_files
-    from groundset.commands.judge import judge
-    from groundset.commands.merge import merge
-    from groundset.commands.push import push
-    from groundset.commands.recipe_options import with_recipe_options
-    from groundset.commands.relabel import relabel
-    from groundset.commands.report import report
-    from groundset.commands.review import review
-    from groundset.commands.roundtrip import roundtrip
-    from groundset.commands.sample import sample
-    from groundset.commands.show import show
-    from groundset.commands.split import split
-    from groundset.commands.ui import ui
-    from groundset.commands.update import update
+    from groundset.commands.declare import Command
 
     app = typer.Typer(
         name=_PROGRAM,
@@ -83,16 +64,8 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    app.command()(with_recipe_options(generate, all_options="generate" in arguments))
-    for command in (chunk, judge, show, review, export, push, roundtrip, report, compare):
-        app.command()(command)
-    app.command("import")(import_files)
-    for remade in (merge, sample, split, drop, relabel, update):
-        app.command()(remade)
-    app.command("compile")(compile_steps)
-    app.command()(experiments)
-    app.command()(promote)
-    app.command()(ui)
+    for command in sorted(discover(__name__, "COMMAND", Command).values(), key=lambda command: command.rank):
+        app.command(command.name)(command.for_typer(with_recipes="generate" in arguments))
     app.add_typer(models.app, name="models")
     app.add_typer(labels.app, name="labels")
     return app

@@ -1,70 +1,54 @@
 """`groundset chunk`: documents to chunks, and nothing more."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from groundset.commands.outputs import check_out, name_of, new_file, tell
-from groundset.options import DEFAULT_EMBEDDER
+from groundset.commands.declare import Command, NewFile
+from groundset.commands.output.targets import check_out, name_of, tell
+from groundset.options import DEFAULT_EMBEDDER, ChunkingOptions, CommandOptions, option
 from groundset.printing import say
 
 if TYPE_CHECKING:
     from groundset.corpus import Corpus
 
-ChunkerChoice = Literal["recursive", "sentence", "word", "token", "semantic"]
-_CHUNKER_HELP = "How documents are cut: recursive, sentence, word, token or semantic."
-_SIZE_HELP = (
-    "Size of a chunk. Default: 1000 characters for recursive, sentence and semantic, 200 words for word, "
-    "256 tokens for token."
-)
 _NAMED_FILES = 20
 
 
-def chunk(
-    docs: Annotated[
-        list[str],
-        typer.Argument(metavar="DOCS", help="Files, folders or globs: txt, md, html, pdf, docx and more."),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="Where the chunks go; - is standard output.",
-            show_default=False,
-            callback=new_file,
-        ),
-    ],
-    chunker: Annotated[ChunkerChoice, typer.Option(metavar="NAME", help=_CHUNKER_HELP)] = "recursive",
-    chunk_size: Annotated[int | None, typer.Option(metavar="N", min=1, help=_SIZE_HELP, show_default=False)] = None,
-    chunk_overlap: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How much of its size a chunk shares with the one before.")
-    ] = 0,
-    merge: Annotated[int, typer.Option(metavar="N", min=1, help="Join this many consecutive chunks.")] = 1,
-    min_length: Annotated[int, typer.Option(metavar="N", min=0, help="Drop chunks with fewer characters.")] = 200,
-    embedder: Annotated[
-        str, typer.Option(metavar="MODEL", help="Embedding model of the semantic and the token chunker.")
-    ] = DEFAULT_EMBEDDER,
-) -> None:
+class CutOptions(ChunkingOptions, CommandOptions):
+    """Cut documents into chunks, without a language model."""
+
+    docs: tuple[str, ...] = option(
+        ..., "Files, folders or globs: txt, md, html, pdf, docx and more.", metavar="DOCS", argument=True
+    )
+    min_length: int = option(200, "Drop shorter chunks, in characters.", ge=0)
+    embedder: str = option(DEFAULT_EMBEDDER, "Embedding model of the semantic and the token chunker.", metavar="MODEL")
+
+    @property
+    def chunking(self) -> dict[str, Any]:
+        """Return how the documents are cut, by option."""
+        return {name: getattr(self, name) for name in ChunkingOptions.model_fields}
+
+
+class ChunkOptions(CutOptions):
     """Cut documents into chunks, without a language model.
 
     The parsed texts of the documents go beside the chunks, to FILE.docs.jsonl, and every chunk is exactly
     its document's text from `start` to `end`. With `--out -` the chunks go to standard output, alone.
     """
+
+    out: NewFile = option(..., "Where the chunks go; - is standard output.", metavar="FILE.jsonl")
+
+
+def chunk(options: ChunkOptions) -> None:
+    """Cut the documents, write the chunks and print how many there are."""
     from groundset.corpus import documents_path, find_documents, write_chunks
     from groundset.corpus.parsing.formats import SUFFIXES
     from groundset.engine.chunking import cut_corpus
 
-    read = [found.file for found in find_documents(docs).files if found.file.suffix.lower() in SUFFIXES]
-    check_out(out, [*map(Path, docs), *read], documents_path(out))
-    given = {
-        "chunker": chunker,
-        "chunk_size": chunk_size,
-        "chunk_overlap": chunk_overlap,
-        "merge": merge,
-        "min_length": min_length,
-    }
-    corpus = cut_corpus(docs, given, embedder)
+    out = options.out
+    read = [found.file for found in find_documents(options.docs).files if found.file.suffix.lower() in SUFFIXES]
+    check_out(out, [*map(Path, options.docs), *read], documents_path(out))
+    corpus = cut_corpus(options.docs, options.chunking, options.embedder)
     chunks_file, documents_file = write_chunks(corpus, out)
     _report(corpus, out)
     texts = documents_file or "left out, because they go beside a file"
@@ -83,3 +67,6 @@ def _report(corpus: "Corpus", out: Path) -> None:
         f"skipped files: {counts.skipped}).",
         out,
     )
+
+
+COMMAND = Command("chunk", ChunkOptions, chunk, rank=1)

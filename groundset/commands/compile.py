@@ -1,16 +1,14 @@
 """`groundset compile`: fit steps to labels."""
 
-import inspect
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from groundset.commands.outputs import new_folder
-from groundset.commands.tables import print_table
+from groundset.commands.declare import Command
+from groundset.commands.output.tables import print_table
 from groundset.compiling.options import CompileOptions
 from groundset.printing import say, tell
 
@@ -18,50 +16,10 @@ if TYPE_CHECKING:
     from groundset.tracking.compiles import CompileStore
 
 _INTERRUPTED = 130
-_LIMITS = (("min", "ge"), ("max", "le"))
 
 
-def _with_options(command: Callable[[CompileOptions], None]) -> Callable[..., None]:
-    """Return a command that takes the fields of :class:`CompileOptions` as options."""
-
-    def called(**values: Any) -> None:
-        command(CompileOptions(**{name: value for name, value in values.items() if value is not None}))
-
-    parameters = []
-    for name, field in CompileOptions.model_fields.items():
-        extra: dict[str, Any] = dict(field.json_schema_extra or {})  # type: ignore[arg-type]
-        flag = "--" + name.replace("_", "-")
-        flags = [f"{flag}/--no-{flag[2:]}" if extra.get("negatable") else flag, *filter(None, [extra.get("short")])]
-        limits = {rule: getattr(found, key) for found in field.metadata for rule, key in _LIMITS if hasattr(found, key)}
-        shared: dict[str, Any] = {"metavar": extra.get("metavar"), "help": field.description, **limits}
-        if name == "out":
-            shared["callback"] = new_folder
-        if extra.get("argument"):
-            kind: Any = list[str]
-            default: Any = inspect.Parameter.empty
-            made = typer.Argument(**shared)
-        else:
-            shared["show_default"] = extra.get("show_default", True)
-            is_list = field.default == ()
-            kind = list[str] | None if is_list else field.annotation
-            default, made = (None if is_list else field.default), typer.Option(*flags, **shared)
-        parameters.append(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, made])
-        )
-    called.__doc__ = command.__doc__
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return called
-
-
-@_with_options
 def compile_steps(options: CompileOptions) -> None:
-    """Compile steps against labels.
-
-    Examples to learn from come from the split train, candidates are compared on dev, and test is only reported.
-    The budget decides how many dev rows are taken, 24 to 300, and so how small a gain can be seen.
-    Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best so far, and the same command
-    goes on without paying for a call twice.
-    """
+    """Compile the steps, print each report and where the states are."""
     from groundset.compiling.compiler import compile_steps as compile_each
     from groundset.tracking.compiles import CompileRuns
     from optimizers.report import CompileReport
@@ -147,3 +105,6 @@ class _Progress:
 
     def say(self, message: str) -> None:
         tell(self._console, f"{message}.")
+
+
+COMMAND = Command("compile", CompileOptions, compile_steps, rank=17)

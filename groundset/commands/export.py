@@ -1,42 +1,35 @@
 """`groundset export`: a run in the formats of other tools."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from groundset.commands.outputs import new_folder
+from groundset.commands.declare import Command, NewFolder, RunFolder, Signed
+from groundset.options import CommandOptions, option
 from groundset.printing import say
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import export_run
 
 
-def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME,...",
-            help="; ".join(f"{row.name}: {row.about}" for row in EXPORTS.values()) + ".",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR",
-            help="The folder that the files go to; of several formats, a folder in it each.",
-            show_default=False,
-            callback=new_folder,
-        ),
-    ],
-    signed: Annotated[bool, typer.Option("--signed", help="Only samples that a reader signed.")] = False,
-) -> None:
+class ExportOptions(CommandOptions):
     """Write a run in the formats of other tools.
 
     The questions are its samples, the corpus is all of its chunks. What a reader mended goes out as it was mended, what
     a reader refused does not. Files of an earlier export are replaced; a folder that holds anything else is refused.
     """
-    exported = export_run(run, format, out, signed=signed)
+
+    run: RunFolder
+    format: str = option(
+        ..., "; ".join(f"{row.name}: {row.about}" for row in EXPORTS.values()) + ".", metavar="NAME,..."
+    )
+    out: NewFolder = option(
+        ..., "The folder that the files go to; of several formats, a folder in it each.", metavar="DIR"
+    )
+    signed: Signed
+
+
+def export(options: ExportOptions) -> None:
+    """Export the run and print how much was written."""
+    from groundset.sets.exports.writing import export_run
+
+    exported = export_run(options.run, options.format, options.out, signed=options.signed)
     chunks = f" and {exported.chunks} chunks" if exported.chunks else ""
-    say(f"{exported.questions} questions{chunks}: {out}.")
+    say(f"{exported.questions} questions{chunks}: {options.out}.")
+
+
+COMMAND = Command("export", ExportOptions, export, rank=5)

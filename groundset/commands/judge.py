@@ -2,56 +2,27 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Any, Literal
 
-import typer
-
-from groundset.commands.outputs import check_out, name_of, new_file, tell
-from groundset.commands.tracking import TrackingOption
-from groundset.engine.judging import FIELDS, Kind, Row, check_row, judged_rows, judging_lm
-from groundset.options import DEFAULT_EMBEDDER
-from groundset.rows import jsonl_rows
+from groundset.commands.declare import Command, Compiled, Critic, Embedder, NewFile, Tracking
+from groundset.commands.output.targets import check_out, name_of, tell
+from groundset.options import CommandOptions, option
 from programs.errors import InputError
 
 
-def judge(
-    kind: Annotated[
-        Kind,
-        typer.Argument(metavar="chunks|questions", help="What the rows hold: `text`, or `question` and `passage`."),
-    ],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The rows: one JSON object in each line.")],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="Where the judged rows go; - is standard output.",
-            show_default=False,
-            callback=new_file,
-        ),
-    ],
-    critic: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Who decides: head (quick, no language model), lm, ensemble of both, or verdict (a language model "
-            "that says why).",
-        ),
-    ] = "head",
-    lm: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="The language model of the critics lm, ensemble and verdict."),
-    ] = None,
-    critic_lm: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="The same, by the name that generate has for it.")
-    ] = None,
-    embedder: Annotated[
-        str, typer.Option(metavar="MODEL", help="The embedding model of the critics head and ensemble.")
-    ] = DEFAULT_EMBEDDER,
-    compiled: Annotated[
-        str, typer.Option(metavar="WHICH", help="Compiled states: shipped, champion, none or a folder of your own.")
-    ] = "shipped",
-    tracking: TrackingOption = None,
-) -> None:
+class CriticOptions(CommandOptions):
+    """Judge chunks or questions, each by itself."""
+
+    critic: Critic = "head"
+    lm: str | None = option(None, "The language model of the critics lm, ensemble and verdict.", metavar="MODEL")
+    critic_lm: str | None = option(None, "The same, by the name that generate has for it.", metavar="MODEL")
+    embedder: Embedder
+    compiled: Compiled
+    tracking: Tracking
+    quiet: bool = option(False, "Show no progress.", only="python")
+
+
+class JudgeOptions(CriticOptions):
     """Judge chunks or questions, each by itself.
 
     Adds to every row `probability` (of being good), `verdict` (good or bad), `scores` (what the critic says of each
@@ -60,47 +31,65 @@ def judge(
     of a run will do. The output appears whole or not at all. Finished calls of a language model are kept in
     FILE.jsonl.calls until it does, so the same command goes on after an interruption.
     """
-    check_out(out, [file])
+
+    kind: Literal["chunks", "questions"] = option(
+        ..., "What the rows hold: `text`, or `question` and `passage`.", metavar="chunks|questions", argument=True
+    )
+    file: Path = option(..., "The rows: one JSON object in each line.", metavar="FILE", argument=True)
+    out: NewFile = option(..., "Where the judged rows go; - is standard output.", metavar="FILE.jsonl")
+
+
+def judge(options: JudgeOptions) -> None:
+    """Judge the rows, write them and print how many are good."""
+    check_out(options.out, [options.file])
+    from groundset.engine.judging import FIELDS, judged_rows, judging_lm
     from groundset.files import is_stream, json_line, whole_text
     from groundset.progress import Progress
     from groundset.store.call_file import CallFile
 
-    model = judging_lm(critic, lm, critic_lm)
-    rows = read_rows(file, FIELDS[kind])
+    model = judging_lm(options.critic, options.lm, options.critic_lm)
+    rows = read_rows(options.file, FIELDS[options.kind])
+    out = options.out
     journal = None if model is None or is_stream(out) else CallFile(out.with_name(f"{out.name}.calls"))
     good = 0
     with Progress() as progress, whole_text(out) as stream:
         for row in judged_rows(
-            kind,
+            options.kind,
             rows,
             progress,
-            critic=critic,
+            critic=options.critic,
             lm=model,
-            embedder=embedder,
-            compiled=compiled,
-            tracking=tracking,
+            embedder=options.embedder,
+            compiled=options.compiled,
+            tracking=options.tracking,
             journal=journal,
         ):
             good += row["verdict"] == "good"
             stream.write(json_line(row))
     if journal is not None:
         journal.remove()
-    tell(f"Judged {len(rows)} {kind}: {good} good, {len(rows) - good} bad. Rows: {name_of(out)}.", out)
+    tell(f"Judged {len(rows)} {options.kind}: {good} good, {len(rows) - good} bad. Rows: {name_of(out)}.", out)
 
 
-def read_rows(file: Path, wanted: Sequence[str]) -> list[Row]:
+def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:
     """Return the rows of a JSONL file, each with the named texts; blank lines are passed over.
 
     Raises:
-        InputError: A row is not what it should be; the message names its line.
+        InputError: a row is not what it should be; the message names its line.
     """
+    from groundset.engine.judging import check_row
+    from groundset.rows import jsonl_rows
+
     rows = []
     try:
-        for where, fields in jsonl_rows(file):
-            check_row(fields, wanted, where)
-            rows.append(dict(fields))
+        for where, row in jsonl_rows(file):
+            check_row(row, fields, where)
+            rows.append(dict(row))
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from error
     if not rows:
         raise InputError(f"{file} holds no rows")
     return rows
+
+
+COMMAND = Command("judge", JudgeOptions, judge, rank=2)

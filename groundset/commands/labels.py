@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from groundset.commands.outputs import check_out, name_of, new_file, tell
-from groundset.commands.tables import print_json, print_line, print_table
+from groundset.commands.output.tables import print_json, print_line, print_table
+from groundset.commands.output.targets import check_out, name_of, new_file, tell
 from groundset.printing import say
 from programs.errors import InputError
 

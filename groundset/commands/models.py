@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from groundset.commands.tables import print_json, print_table
+from groundset.commands.output.tables import print_json, print_table
 from groundset.models.cache import is_cached
 from groundset.models.catalogue import CATALOGUE, ModelEntry, get_entry
 from groundset.models.download import human_size

@@ -4,12 +4,11 @@ import csv
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-import typer
-
-from groundset.commands.outputs import check_inputs, new_file
+from groundset.commands.declare import Command, NewFile, RunFolder
+from groundset.commands.output.targets import check_inputs
+from groundset.options import CommandOptions, option
 from groundset.printing import say, say_lines
 from programs.errors import InputError
 
@@ -20,45 +19,34 @@ _HEADINGS = ("embedder", "chunker", "size", "chunks", "hit@1", "hit@5", "recipro
 _SUFFIXES = (".csv", ".jsonl")
 
 
-def roundtrip(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    embedder: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Embedding models.", show_default="the run's")
-    ] = None,
-    chunk_size: Annotated[
-        str | None,
-        typer.Option(metavar="N,...", help="Sizes of chunks, in the chunker's unit.", show_default="the run's"),
-    ] = None,
-    chunker: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help="Chunkers: recursive, sentence, word, token, semantic.",
-            show_default="the run's",
-        ),
-    ] = None,
-    vector_store: Annotated[
-        str,
-        typer.Option(
-            metavar="STORE",
-            help="Where vectors are searched: faiss, qdrant (in memory) or qdrant:FOLDER. All give the same ranks.",
-        ),
-    ] = "faiss",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write what each question found with the run's own retriever: .csv or .jsonl.",
-            callback=new_file,
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
-) -> None:
+class RoundtripOptions(CommandOptions):
     """Compare retrievers by the questions of a run.
 
     Cuts and embeds the run's documents again for every combination of embedder, chunker and chunk size, searches every
     question, and says which differences are real. The run's own retriever comes first. No language model is needed.
     """
+
+    run: RunFolder
+    embedder: str | None = option(None, "Embedding models.", metavar="NAME,...", show_default="the run's")
+    chunk_size: str | None = option(
+        None, "Sizes of chunks, in the chunker's unit.", metavar="N,...", show_default="the run's"
+    )
+    chunker: str | None = option(
+        None, "Chunkers: recursive, sentence, word, token, semantic.", metavar="NAME,...", show_default="the run's"
+    )
+    vector_store: str = option(
+        "faiss",
+        "Where vectors are searched: faiss, qdrant (in memory) or qdrant:FOLDER. All give the same ranks.",
+        metavar="STORE",
+    )
+    out: NewFile | None = option(
+        None, "Write what each question found with the run's own retriever: .csv or .jsonl.", metavar="FILE"
+    )
+    as_json: bool = option(False, "Print the table as JSON.", names=("--json",), only="command")
+
+
+def roundtrip(options: RoundtripOptions) -> None:
+    """Compare the retrievers and print or write what they find."""
     from groundset.engine.config import make_config
     from groundset.files import whole_text
     from groundset.progress import Progress
@@ -70,20 +58,22 @@ def roundtrip(
     from groundset.store.record import run_files
     from groundset.store.run_store import RunStore
 
-    sizes = _sizes(chunk_size)
-    if out is not None:
-        if out.suffix.lower() not in _SUFFIXES:
-            raise InputError(f"--out {out}: the name must end with {' or '.join(_SUFFIXES)}")
-        check_inputs(run_files(run), out)
-    check_store(vector_store)
-    with RunStore.read(run) as store, whole_text(out) if out else nullcontext() as stream:
+    sizes = _sizes(options.chunk_size)
+    if options.out is not None:
+        if options.out.suffix.lower() not in _SUFFIXES:
+            raise InputError(f"--out {options.out}: the name must end with {' or '.join(_SUFFIXES)}")
+        check_inputs(run_files(options.run), options.out)
+    check_store(options.vector_store)
+    with RunStore.read(options.run) as store, whole_text(options.out) if options.out else nullcontext() as stream:
         configuration = store.told("configuration")
         config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # runs that were merged
-        configs = retriever_configs(config, _names(embedder), _names(chunker), sizes, mixed=mixed)
-        comparison = compare(store, configs, vector_store=vector_store, load_embedder=load_embedder, monitor=Progress())
-        if out and stream:
-            _write_rows(comparison.results[0].rows(comparison.samples), stream, out.suffix.lower())
-    if as_json:
+        configs = retriever_configs(config, _names(options.embedder), _names(options.chunker), sizes, mixed=mixed)
+        comparison = compare(
+            store, configs, vector_store=options.vector_store, load_embedder=load_embedder, monitor=Progress()
+        )
+        if options.out and stream:
+            _write_rows(comparison.results[0].rows(comparison.samples), stream, options.out.suffix.lower())
+    if options.as_json:
         say_lines(json.dumps(to_dict(comparison, config), ensure_ascii=False, indent=2))
         return
     _print(comparison)
@@ -104,7 +94,7 @@ def _write_rows(rows: Sequence[dict[str, Any]], stream: TextIO, suffix: str) -> 
 
 
 def _print(comparison: "Comparison") -> None:
-    from groundset.commands.tables import print_table
+    from groundset.commands.output.tables import print_table
     from groundset.retrieval.index import SEARCH_DEPTH
 
     rows = []
@@ -133,3 +123,6 @@ def _sizes(text: str | None) -> list[int]:
         if not (name.isdecimal() and int(name)):
             raise InputError(f"--chunk-size {text}: {name!r} is no whole number above 0")
     return [int(name) for name in _names(text)]
+
+
+COMMAND = Command("roundtrip", RoundtripOptions, roundtrip, rank=7)

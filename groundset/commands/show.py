@@ -5,79 +5,73 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from groundset.commands.outputs import check_out, name_of, new_file, tell
-from groundset.commands.tables import print_json
+from groundset.commands.declare import Command, Json, NewFile, RunFolder
+from groundset.commands.output.tables import print_json
+from groundset.commands.output.targets import check_out, name_of, tell
+from groundset.options import CommandOptions, option
 from programs.errors import InputError
 
 Row = dict[str, Any]
 
 
-def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
-    rejects: Annotated[bool, typer.Option("--rejects", help="Show what was refused instead.")] = False,
-    step: Annotated[
-        list[str] | None,
-        typer.Option(metavar="STEP,...", help="Of the rejects, show those of these steps. Repeatable."),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show at most this many.")] = None,
-    id: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Show the sample whose id is this or starts so."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help="With --rejects: write the refused questions as rows for `groundset judge questions`; - is standard "
-            "output.",
-            callback=new_file,
-        ),
-    ] = None,
-    trail: Annotated[bool, typer.Option("--trail", help="Show what each step said about the samples.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
+class ShowOptions(CommandOptions):
     """Show the samples or the rejects of a run.
 
     Every sample comes with its contexts and its score: the probability that the question is good, by the critic. Of the
     rejects, chunks that had nothing left to ask are counted only, unless --step names their step.
     """
-    if id is not None and rejects:
-        raise InputError("--id names a sample; leave --rejects out")
-    for name, given in (("--step", step), ("--out", out)):
-        if given and not rejects:
-            raise InputError(f"{name} is about rejects; add --rejects")
-    if out is not None and as_json:
-        raise InputError("--json prints and --out writes a file; leave one of them out")
-    kept, refused = read_rows(run, "samples.jsonl"), read_rows(run, "rejects.jsonl")
-    steps = _steps(step, refused)
-    if out is not None:
-        _write_refused(run, steps, limit, out)
-        return
-    chosen = _rejects(refused, steps) if rejects else kept
-    left_out = len(refused) - len(chosen) if rejects and steps is None else 0
-    if id is not None:
-        chosen = [row for row in kept if row["id"].startswith(id)]
-        if not chosen:
-            raise InputError(f"{run} holds no sample whose id starts with {id}")
-    by_step = dict(Counter(row["step"] for row in refused).most_common())
-    chosen = chosen[:limit]
-    if as_json:
-        rows = {"rejects": chosen, "left_out": left_out} if rejects else {"samples": chosen}
-        print_json({"run": str(run), "kept": len(kept), "refused": by_step, **rows})
-        return
-    from groundset.commands.reading import print_rejects, print_samples, print_summary
 
-    needed = _needed(run)
-    if rejects:
+    run: RunFolder
+    rejects: bool = option(False, "Show what was refused instead.")
+    step: tuple[str, ...] = option((), "Of the rejects, show those of these steps. Repeatable.", metavar="STEP,...")
+    limit: int | None = option(None, "Show at most this many.", metavar="N", ge=1)
+    id: str | None = option(None, "Show the sample whose id is this or starts so.", metavar="ID")
+    out: NewFile | None = option(
+        None,
+        "With --rejects: write the refused questions as rows for `groundset judge questions`; - is standard output.",
+        metavar="FILE.jsonl",
+    )
+    trail: bool = option(False, "Show what each step said about the samples.")
+    as_json: Json
+
+
+def show(options: ShowOptions) -> None:
+    """Print samples or rejects."""
+    if options.id is not None and options.rejects:
+        raise InputError("--id names a sample; leave --rejects out")
+    for name, given in (("--step", options.step), ("--out", options.out)):
+        if given and not options.rejects:
+            raise InputError(f"{name} is about rejects; add --rejects")
+    if options.out is not None and options.as_json:
+        raise InputError("--json prints and --out writes a file; leave one of them out")
+    kept, refused = read_rows(options.run, "samples.jsonl"), read_rows(options.run, "rejects.jsonl")
+    steps = _steps(options.step, refused)
+    if options.out is not None:
+        _write_refused(options.run, steps, options.limit, options.out)
+        return
+    chosen = _rejects(refused, steps) if options.rejects else kept
+    left_out = len(refused) - len(chosen) if options.rejects and steps is None else 0
+    if options.id is not None:
+        chosen = [row for row in kept if row["id"].startswith(options.id)]
+        if not chosen:
+            raise InputError(f"{options.run} holds no sample whose id starts with {options.id}")
+    by_step = dict(Counter(row["step"] for row in refused).most_common())
+    chosen = chosen[: options.limit]
+    if options.as_json:
+        rows = {"rejects": chosen, "left_out": left_out} if options.rejects else {"samples": chosen}
+        print_json({"run": str(options.run), "kept": len(kept), "refused": by_step, **rows})
+        return
+    from groundset.commands.output.samples import print_rejects, print_samples, print_summary
+
+    needed = _needed(options.run)
+    if options.rejects:
         print_rejects(chosen, needed)
     else:
-        print_samples(chosen, needed.get("judge"), trail=trail)
-    if id is None:
-        print_summary(len(chosen), len(kept), refused, rejects=rejects, left_out=left_out)
+        print_samples(chosen, needed.get("judge"), trail=options.trail)
+    if options.id is None:
+        print_summary(len(chosen), len(kept), refused, rejects=options.rejects, left_out=left_out)
 
 
 def read_rows(run: Path, name: str) -> list[Row]:
@@ -158,3 +152,6 @@ def _write_refused(run: Path, steps: frozenset[str] | None, limit: int | None, o
         rows = list(islice(refused_rows(store, steps), limit))
     write_rows(out, rows)
     tell(f"{len(rows)} refused questions: {name_of(out)}.", out)
+
+
+COMMAND = Command("show", ShowOptions, show, rank=3)

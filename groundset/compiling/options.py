@@ -1,83 +1,76 @@
 """The options of `groundset compile`."""
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import model_validator
 
+from groundset.folders import check_folder
 from groundset.models.hub_names import HubSpec
 from groundset.models.specs import LocalSpec, parse_spec
-from groundset.options import DEFAULT_EMBEDDER
+from groundset.options import DEFAULT_EMBEDDER, CommandOptions, option
 from programs.errors import InputError, StrategyError
 
 ALL, MODE = "all", "mode"
 
 
-def _option(
-    default: Any,
-    metavar: str | None,
-    description: str,
-    *,
-    ge: float | None = None,
-    le: float | None = None,
-    **shown: Any,
-) -> Any:
-    """Return a field with what the command line shows of it."""
-    extra = {"metavar": metavar, **shown} if metavar else shown
-    return Field(default, description=description, ge=ge, le=le, json_schema_extra=extra)
+class CompileOptions(CommandOptions):
+    """Compile steps against labels.
 
+    Examples to learn from come from the split train, candidates are compared on dev, and test is only reported.
+    The budget decides how many dev rows are taken, 24 to 300, and so how small a gain can be seen.
+    Use the result with `groundset generate --compiled DIR`. Ctrl-C keeps the best so far, and the same command
+    goes on without paying for a call twice.
+    """
 
-class CompileOptions(BaseModel):
-    """How steps are compiled. Every field is an option of the command, and its description the help."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    steps: tuple[str, ...] = _option(
+    steps: tuple[str, ...] = option(
         ...,
-        "STEP...",
         "Steps by name, such as judge or question; mode, the asking mode of --lm; or all.",
+        metavar="STEP...",
         argument=True,
     )
-    optimizer: str | None = _option(
+    optimizer: str | None = option(
         None,
-        "NAME",
         "The strategy; docs/compilation.md compares them.",
+        metavar="NAME",
         show_default="fit-head, with --lm labeled",
     )
-    lm: str | None = _option(None, "MODEL", "The language model to compile for; fit-head needs none.")
-    teacher: str | None = _option(None, "MODEL", "A larger model that writes demos or instructions, and judges modes.")
-    labels: tuple[str, ...] = _option(
+    lm: str | None = option(None, "The language model to compile for; fit-head needs none.", metavar="MODEL")
+    teacher: str | None = option(
+        None, "A larger model that writes demos or instructions, and judges modes.", metavar="MODEL"
+    )
+    labels: tuple[str, ...] = option(
         (),
-        "FILE",
         "Labels and gold rows of your own, beside those that groundset ships; squad:FILE reads questions of SQuAD. "
         "Repeatable.",
+        metavar="FILE",
     )
-    rows: int | None = _option(
-        None, "N", "For finetune: how many gold rows are learned from.", ge=1, show_default="all"
+    rows: int | None = option(
+        None, "For finetune: how many gold rows are learned from.", metavar="N", ge=1, show_default="all"
     )
-    budget: int = _option(1200, "N", "Language model calls that the strategy may make for each step.", ge=1)
-    target_precision: float | None = _option(
+    budget: int = option(1200, "Language model calls that the strategy may make for each step.", metavar="N", ge=1)
+    target_precision: float | None = option(
         None,
-        "P",
         "For fit-head and fit-ensemble: the share of accepted rows that must be good, with 95 % confidence.",
+        metavar="P",
         ge=0.0,
         le=1.0,
         show_default="chunk 0.8, judge 0.8, same 0.85, grounding 0.85, fit-ensemble 0.5",
     )
-    embedder: str = _option(DEFAULT_EMBEDDER, "MODEL", "The embedding model.")
-    seed: int = _option(0, None, "Fixes what chance would decide.")
-    out: Path = _option(Path("out/compiled"), "DIR", "The folder that the states go to.")
-    track: bool = _option(True, None, "Log the compile in MLflow.", negatable=True)
-    track_texts: bool = _option(
-        False, None, "Send state, prompt and rows to a tracking server too; they hold texts of labels."
+    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL")
+    seed: int = option(0, "Fixes what chance would decide.")
+    out: Path = option(Path("out/compiled"), "The folder that the states go to.", metavar="DIR")
+    track: bool = option(True, "Log the compile in MLflow.")
+    track_texts: bool = option(
+        False, "Send state, prompt and rows to a tracking server too; they hold texts of labels."
     )
-    tracking: str | None = _option(
+    tracking: str | None = option(
         None,
-        "URI|FOLDER",
         "The MLflow store, unless MLFLOW_TRACKING_URI names one.",
+        metavar="URI|FOLDER",
         show_default="mlruns/ if that folder is here, else one for all your projects",
     )
-    verbose: bool = _option(False, None, "Let the optimizers' own words through.", short="-v")
+    verbose: bool = option(False, "Let the optimizers' own words through.", names=("-v",))
 
     @property
     def strategy(self) -> str:
@@ -105,6 +98,7 @@ class CompileOptions(BaseModel):
         from optimizers.steps import COMPILABLE
         from optimizers.strategies import STRATEGIES
 
+        check_folder(self.out)
         name = self.strategy
         if name not in STRATEGIES:
             raise InputError(f"--optimizer {name}: no such strategy; choose one of {', '.join(STRATEGIES)}.")

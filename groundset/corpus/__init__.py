@@ -1,6 +1,6 @@
 """From documents to chunks: find, read, cut, drop duplicates, draw."""
 
-from groundset.corpus.chunkers import CHUNKERS, ChunkerName, Embed
+from groundset.corpus.chunkers import CHUNKERS, Embed
 from groundset.corpus.corpus import Corpus, CorpusOptions, Counts, build_corpus, cut_documents
 from groundset.corpus.documents import read_documents
 from groundset.corpus.draw import draw_order
@@ -9,7 +9,6 @@ from groundset.corpus.store import documents_path, write_chunks
 
 __all__ = [
     "CHUNKERS",
-    "ChunkerName",
     "Corpus",
     "CorpusOptions",
     "Counts",

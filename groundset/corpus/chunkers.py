@@ -14,11 +14,11 @@ from tokenizers import Tokenizer
 
 from groundset.corpus.packing import fill, overlapping, pack
 from groundset.corpus.structure import HEADING, WORD, Atom, Span, sections, sentence_atoms
+from groundset.options import ChunkerName
 from programs.errors import InputError
 from programs.types import Document
 
 Embed = Callable[[Sequence[str]], np.ndarray[Any, Any]]
-ChunkerName = Literal["recursive", "sentence", "word", "token", "semantic"]
 
 _WORD = re.compile(r"\S+")
 _TOKEN = re.compile(r"\w+|[^\w\s]")

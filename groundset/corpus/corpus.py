@@ -7,12 +7,13 @@ from typing import NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tokenizers import Tokenizer
 
-from groundset.corpus.chunkers import CHUNKERS, ChunkerName, ChunkingTools, Embed
+from groundset.corpus.chunkers import CHUNKERS, ChunkingTools, Embed
 from groundset.corpus.chunks import chunk_documents
 from groundset.corpus.documents import nothing_left, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES, read_own_chunks
+from groundset.options import ChunkingOptions
 from programs.errors import InputError
 from programs.types import Chunk, Document
 
@@ -21,19 +22,14 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CorpusOptions(_Frozen):
+class CorpusOptions(ChunkingOptions):
     """How documents become chunks.
 
     ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit (characters; words for ``word``; tokens for
-    ``token``); without a size the chunker's default holds. ``merge`` joins that many consecutive chunks.
-    ``min_length`` is in characters. ``duplicate_threshold`` is the share of three-word sequences from which
-    two chunks count as duplicates; 1 leaves only exact ones, None all.
+    ``token``); without a size the chunker's default holds. ``duplicate_threshold`` is the share of three-word sequences
+    from which two chunks count as duplicates; 1 leaves only exact ones, None all.
     """
 
-    chunker: ChunkerName = "recursive"
-    chunk_size: int | None = Field(default=None, ge=1)
-    chunk_overlap: int = Field(default=0, ge=0)
-    merge: int = Field(default=1, ge=1)
     min_length: int = Field(default=200, ge=0)
     duplicate_threshold: float | None = Field(default=0.85, gt=0, le=1)
 
@@ -45,7 +41,7 @@ class CorpusOptions(_Frozen):
     @model_validator(mode="after")
     def _overlap_leaves_room(self) -> Self:
         if self.chunk_overlap >= self.size:
-            raise ValueError(f"the overlap ({self.chunk_overlap}) must be smaller than the chunk size ({self.size})")
+            raise InputError(f"--chunk-overlap {self.chunk_overlap}: must be smaller than the chunk size ({self.size})")
         return self
 
 

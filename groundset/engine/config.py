@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SerializeAsAny,
     ValidationError,
@@ -17,14 +15,14 @@ from pydantic import (
     model_validator,
 )
 
-from groundset.corpus import ChunkerName, CorpusOptions
+from groundset.corpus import CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.engine.options import RunOptions
 from groundset.engine.states import CHAMPION, NONE, SHIPPED
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.hub_names import PREFIX
-from groundset.options import DEFAULT_LM, option_name, reason_of, recipe_options, wrong_options
+from groundset.options import ChunkingOptions, option_name, recipe_options, wrong_options
 from groundset.retrieval.stores import STORES
-from groundset.store.tables import WINDOW
 from programs.errors import InputError
 from programs.foreign import MAX_ROW, small_text
 from programs.recipes import RECIPES
@@ -33,40 +31,15 @@ from programs.recipes.base import Options, Recipe
 _NAMES_OR_PATHS = ("lm", "critic_lm", "compiled", "embedder", "vector_store")
 
 
-class RunConfig(BaseModel):
-    """Everything that a run is asked for.
+class RunConfig(RunOptions):
+    """Everything that a run is asked for; see :class:`RunOptions`.
 
-    ``chunk_size`` and ``chunk_overlap`` are in the chunker's unit; without a size its default holds. Without
-    ``size`` and ``min_length`` the recipe says how many samples there are to be, and how short chunks may be. Without
-    ``mode`` and ``critic`` the model says how it is asked and who decides (see :mod:`groundset.engine.modes`).
     ``options`` are all options of the recipe. ``lm_file`` and ``critic_lm_file`` are the files that named the models,
     None if the caller did.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    documents: tuple[Path, ...] = ()
-    chunks: Path | None = None
-    size: int | None = Field(default=None, ge=1)
-    recipe: str = "evolved"
-    lm: str = Field(default=DEFAULT_LM, min_length=1)
     lm_file: Path | None = Field(default=None, exclude=True)
-    mode: str | None = Field(default=None, min_length=1)
-    critic: str | None = None
-    critic_lm: str | None = Field(default=None, min_length=1)
     critic_lm_file: Path | None = Field(default=None, exclude=True)
-    least_score: float = Field(default=1.5, ge=0, le=2)
-    compiled: str = Field(default="shipped", min_length=1)
-    embedder: str = Field(default="all-minilm-l6-v2", min_length=1)
-    parser: str = Field(default="en-core-web-sm", min_length=1)
-    chunker: ChunkerName = "recursive"
-    chunk_size: int | None = Field(default=None, ge=1)
-    chunk_overlap: int = Field(default=0, ge=0)
-    merge: int = Field(default=1, ge=1)
-    min_length: int | None = Field(default=None, ge=0)
-    seed: int = Field(default=0, ge=0, lt=2**63)
-    workers: int = Field(default=1, ge=1, le=WINDOW)
-    vector_store: str = Field(default="faiss", min_length=1)
     options: SerializeAsAny[Options] = Field(default_factory=lambda: RECIPES["evolved"].options())
 
     @field_validator("chunks")
@@ -78,10 +51,7 @@ class RunConfig(BaseModel):
 
     @model_validator(mode="after")
     def _check_corpus_options(self) -> Self:
-        try:
-            self.corpus_options()
-        except ValidationError as error:
-            raise ValueError(reason_of(error.errors()[0]["msg"])) from error
+        self.corpus_options()
         return self
 
     @property
@@ -101,12 +71,9 @@ class RunConfig(BaseModel):
 
     def corpus_options(self) -> CorpusOptions:
         """Return the part that says how documents become chunks."""
+        cuts = {name: getattr(self, name) for name in ChunkingOptions.model_fields}
         return CorpusOptions(
-            chunker=self.chunker,
-            chunk_size=self.chunk_size,
-            chunk_overlap=self.chunk_overlap,
-            merge=self.merge,
-            min_length=self.row.min_length if self.min_length is None else self.min_length,
+            **{**cuts, "min_length": self.row.min_length if self.min_length is None else self.min_length}
         )
 
     def anchored(self) -> "RunConfig":
@@ -155,8 +122,7 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
     try:
         config = RunConfig(**common, options=RECIPES[recipe].options(**others))
     except ValidationError as error:
-        whole = "--chunk-overlap" if error.title == RunConfig.__name__ else f"--recipe {recipe}"
-        raise wrong_options(error, options, whole, file) from error
+        raise wrong_options(error, options, f"--recipe {recipe}", file) from error
     if not config.sources:
         raise InputError("no documents were named: give files or folders, or --chunks FILE")
     return config

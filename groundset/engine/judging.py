@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from groundset.options import DEFAULT_EMBEDDER, for_python
+from groundset.options import DEFAULT_EMBEDDER
 from programs.errors import InputError
 from programs.foreign import MAX_TEXT
 from programs.text import plain_passage
@@ -25,7 +25,6 @@ _BATCH = 64  # of a head, which embeds a batch at once
 _LM_BATCH = 1  # each row takes a language model seconds
 
 
-@for_python
 def judge(
     kind: Kind,
     rows: Iterable[Mapping[str, Any]],
@@ -38,25 +37,7 @@ def judge(
     tracking: str | None = None,
     quiet: bool = False,
 ) -> list[Row]:
-    """Judge chunks or questions, each by itself.
-
-    Args:
-        kind: what the rows hold: for ``"chunks"`` a ``text``, for ``"questions"`` a ``question`` and a ``passage``, or
-            ``contexts`` as in samples.jsonl.
-        rows: mappings; other keys pass through.
-        critic: who decides: head (quick, no language model), lm, ensemble of both, or verdict (a language model that
-            says why).
-        lm: the language model of the critics lm, ensemble and verdict.
-        critic_lm: the same, by the name that ``generate`` has for it.
-        embedder: the embedding model of the critics head and ensemble.
-        compiled: compiled states: shipped, champion, none or a folder of your own.
-        tracking: the MLflow store of champions, an address or a folder; by default that of ``generate``.
-        quiet: show no progress.
-
-    Returns:
-        New rows, each with ``probability`` (of being good), ``verdict`` (``"good"`` or ``"bad"``), ``scores`` (what the
-        critic says of each part), ``weakest`` (the part with the lowest probability), and from the critic verdict
-        ``reasons`` by part.
+    """Return rows with what a critic says of each; see :func:`groundset.judge`.
 
     Raises:
         InputError: a row or an option is wrong; the message names it.

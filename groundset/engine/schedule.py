@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from groundset.store.tables import WINDOW, Verdict
+from groundset.options import WINDOW
+from groundset.store.tables import Verdict
 from programs.recipes.base import Agenda, Past
 from programs.types import Attempt, Context
 

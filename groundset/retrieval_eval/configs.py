@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundset.corpus import CHUNKERS, ChunkerName, CorpusOptions
+from groundset.corpus import CHUNKERS, CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig
+from groundset.options import ChunkerName
 from programs.errors import InputError
 
 _CHARACTERS = {"characters": 1, "words": 5, "tokens": 4}  # of one unit, at least, in European text

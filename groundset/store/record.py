@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from groundset import __version__
 from groundset.files import json_text, write_rows, write_text
+from groundset.options import WINDOW
 from groundset.store.meta import check_meta
 from groundset.store.run_store import RunStore
-from groundset.store.tables import WINDOW
 from groundset.store.wording import mode_record
 from programs.errors import DamagedRunError, InputError, RunError
 from programs.types import Chunk, Reject, Sample

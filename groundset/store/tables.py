@@ -33,10 +33,6 @@ def as_vector(stored: bytes) -> Vectors:
     return vector
 
 
-# Attempts may run this far ahead of the verdicts on those before them.
-WINDOW = 8
-
-
 class Verdict(NamedTuple):
     """What became of an attempt: the evolution that it was accepted as, if any, and what it asked about.
 

@@ -177,7 +177,7 @@ def _text_of(file: Path) -> str:
     text = file.read_text("utf-8")
     if file.suffix == ".json" or text.startswith("{"):
         with contextlib.suppress(ValueError):
-            return json.dumps(_plain(json.loads(text)), ensure_ascii=False, indent=1)
+            return json.dumps(_plain(json.loads(text)), ensure_ascii=False, indent=1, sort_keys=True)
     # Pictures hold the positions of glyphs, and differ with the fonts there are.
     return re.sub(r"<svg.*?</svg>", "<svg/>", text, flags=re.DOTALL)
 

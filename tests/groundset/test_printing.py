@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from groundset.commands.tables import print_table
+from groundset.commands.output.tables import print_table
 from groundset.models.download import ConsoleProgress
 from groundset.printing import printable, say, tell
 from groundset.progress import Progress

@@ -5,8 +5,8 @@ from typing import get_args
 import pytest
 
 from groundset.commands import chunk as command
-from groundset.commands.chunk import ChunkerChoice
 from groundset.corpus import CHUNKERS
+from groundset.options import ChunkerName
 
 ARTICLE = "# Ferry\n\n" + "The ferry leaves Tollvik at nine. It reaches Osthavn at ten. " * 40
 
@@ -43,7 +43,7 @@ def test_wrong_input_writes_nothing(run, docs, tmp_path):
     out = tmp_path / "chunks.jsonl"
     cases = [
         ([tmp_path / "nowhere"], "nowhere"),
-        ([docs, "--chunk-size", 100, "--chunk-overlap", 100], "the overlap (100) must be smaller"),
+        ([docs, "--chunk-size", 100, "--chunk-overlap", 100], "--chunk-overlap 100: must be smaller"),
         ([docs, "--chunk-size", 0], "--chunk-size"),
         ([docs, "--chunker", "magic"], "--chunker"),
         ([docs, "--min-length", 100000], "no chunk is left"),
@@ -56,7 +56,7 @@ def test_wrong_input_writes_nothing(run, docs, tmp_path):
 
 
 def test_the_command_offers_every_chunker():
-    assert get_args(ChunkerChoice) == tuple(CHUNKERS)
+    assert get_args(ChunkerName) == tuple(CHUNKERS)
 
 
 def test_defaults_are_those_of_the_corpus(run):

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundset.engine.schedule import Schedule, Stretch, attempt_seed
-from groundset.store.tables import WINDOW, Verdict
+from groundset.options import WINDOW
+from groundset.store.tables import Verdict
 from programs.recipes.base import Past
 from programs.types import Attempt, Chunk, Context
 

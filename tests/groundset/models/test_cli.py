@@ -8,7 +8,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from groundset.commands import models as command
-from groundset.commands import tables
+from groundset.commands.output import tables
 from groundset.models.catalogue import CATALOGUE
 from programs.errors import UnknownModelError
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import typer
 
@@ -16,32 +16,6 @@ SUFFIX = ".jsonl"
 _Out = TypeVar("_Out", Path, Path | None)
 
 
-def new_run(out: _Out) -> _Out:
-    """Refuse a folder that no new run can be made in, while the command line is read.
-
-    Raises:
-        InputError: it holds something, or cannot be made or written.
-    """
-    from groundset.store.folder import check_free
-
-    if out is not None:
-        check_free(out)
-    return out
-
-
-def new_folder(out: _Out) -> _Out:
-    """Refuse a folder that can neither be made nor written, while the command line is read.
-
-    Raises:
-        InputError: it is a file, or cannot be made or written.
-    """
-    from groundset.folders import check_folder
-
-    if out is not None:
-        check_folder(out)
-    return out
-
-
 def new_file(out: _Out) -> _Out:
     """Refuse a file that can neither be made nor replaced nor written into, while the command line is read.
 
@@ -51,12 +25,6 @@ def new_file(out: _Out) -> _Out:
     if out is not None:
         check_target(out)
     return out
-
-
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
-NewRunOption = Annotated[
-    Path, typer.Option("--out", metavar="RUN", help="The folder of the new run.", show_default=False, callback=new_run)
-]
 
 
 def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:
@@ -104,3 +72,12 @@ def _ask_to_replace(target: Path) -> None:
         raise InputError(f"--out would replace the input {target}; name another file")
     if not typer.confirm(f"{target} is an input. Replace it?", err=True):
         raise InputError(f"{target} was left as it is; name another file with --out")
+
+
+def say_where(uri: str, *, usual: bool) -> None:
+    """Say on standard error which store is used, unless it is the user's own one."""
+    from groundset.printing import say
+    from groundset.tracking.place import shown
+
+    if not usual:
+        say(f"Tracking store: {shown(uri)}", err=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from groundset.commands.tables import print_json, print_line, print_table
+from groundset.commands.output.tables import print_json, print_line, print_table
 from groundset.printing import say
 from groundset.progress import counted
 from groundset.review.results import ReviewSummary, Tally, summarise_reviews

@@ -1,0 +1,300 @@
+"""Commands: how one is declared, and what the command line and Python make of it.
+
+A module of this folder with a row ``COMMAND`` is a command. Its options are the fields of a pydantic model, whose
+docstring is the help. Paths are checked while options are read, before any work is done.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import fill
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+
+import typer
+from pydantic import AfterValidator, BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from groundset.options import CommandOptions, as_parameters, for_python, option, paths_of, recipe_options
+
+_Options = TypeVar("_Options", bound=CommandOptions)
+_Result = TypeVar("_Result")
+_WIDTH = 120
+_METAVARS: Mapping[Any, str] = {int: "<int>", float: "<float>", bool: "<true|false>"}
+
+
+class Parameter(NamedTuple):
+    """An option as a parameter of a command or a function.
+
+    Attributes:
+        name: the name of its field.
+        field: type, default and help.
+        layered: whether None stands for "not given", because a file of options may give it.
+        recipes: the recipes that have the option, if it is one of theirs; it is then read as text.
+    """
+
+    name: str
+    field: FieldInfo
+    layered: bool = False
+    recipes: Sequence[str] = ()
+
+    @property
+    def extra(self) -> dict[str, Any]:
+        """Return what :func:`groundset.options.option` noted beside type, default and help."""
+        return dict(self.field.json_schema_extra) if isinstance(self.field.json_schema_extra, dict) else {}
+
+    @property
+    def python_name(self) -> str:
+        """Return what Python and Typer call the parameter."""
+        return str(self.extra.get("parameter") or self.name)
+
+    @property
+    def shown_default(self) -> str:
+        """Return the default as a person reads it; empty if there is none to tell."""
+        shown = self.extra.get("show_default", True)
+        if isinstance(shown, str):
+            return shown
+        default = self.field.default
+        if not shown or default in (None, "", (), PydanticUndefined):
+            return "None" if self.recipes else ""
+        if isinstance(default, dict):
+            return ",".join(f"{name}={value}" for name, value in default.items())
+        return str(default).lower() if isinstance(default, bool) else str(default)
+
+    @property
+    def help(self) -> str:
+        """Return the help text, with the recipes that have the option."""
+        text = self.field.description or ""
+        return f"Of {', '.join(self.recipes)}: {text}" if self.recipes else text
+
+    def for_command_line(self) -> inspect.Parameter:
+        """Return the parameter that Typer reads; values are checked by the model, not by Typer."""
+        kind, extra = _plain(self.field.annotation), self.extra
+        choices = [str(choice) for choice in _members(kind) if isinstance(choice, str)]
+        several = get_origin(kind) is tuple
+        if several:
+            kind = list[get_args(kind)[0]]  # type: ignore[misc]
+        elif self.recipes or choices:
+            kind = str
+        metavar = extra.get("metavar") or (f"<{'|'.join(choices)}>" if choices else None)
+        if self.recipes and metavar is None:
+            metavar = _METAVARS.get(self.field.annotation)
+        shared: dict[str, Any] = {"metavar": metavar, "help": self.help}
+        required = self.field.is_required() and not self.layered
+        default = inspect.Parameter.empty if required else self.field.default
+        if self.layered or (several and not required):
+            kind, default = kind | None, None
+        elif choices and default is None:
+            kind = str | None
+        info: Any
+        if extra.get("argument"):
+            info = typer.Argument(**shared, show_default=False)
+        else:
+            told: str | bool = extra.get("show_default", True)
+            if self.layered:
+                told = self.shown_default or False
+            info = typer.Option(*self._flags(), **shared, show_default=False if required else told)
+        return inspect.Parameter(
+            self.python_name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+        )
+
+    def for_python(self, positional: bool) -> inspect.Parameter:
+        """Return the parameter of a function for Python."""
+        kind: Any = _plain(self.field.annotation)
+        default = inspect.Parameter.empty if self.field.is_required() else self.field.default
+        if self.layered and not self.extra.get("argument"):
+            kind, default = kind | None, None
+        place = inspect.Parameter.POSITIONAL_OR_KEYWORD if positional else inspect.Parameter.KEYWORD_ONLY
+        return inspect.Parameter(self.python_name, place, default=default, annotation=kind)
+
+    def _flags(self) -> list[str]:
+        flag = "--" + self.name.replace("_", "-")
+        if self.field.annotation is bool and self.field.default is True and not self.layered:
+            flag = f"{flag}/--no-{flag[2:]}"
+        names = list(self.extra.get("names") or ())
+        return names if names and names[0].startswith("--") else [flag, *names]
+
+
+@dataclass(frozen=True)
+class Command:
+    """One row of the table of commands.
+
+    Attributes:
+        name: what is typed for it.
+        options: the model of its options; the docstring is its help.
+        run: does it, and prints what came of it.
+        rank: its place in the list of commands.
+        parameters: its parameters, where they are not the fields of its options alone: those of ``generate`` come from
+            a file as well. It is called with whether the options of recipes are wanted, and ``run`` with all values.
+    """
+
+    name: str
+    options: type[CommandOptions]
+    run: Callable[..., None]
+    rank: int
+    parameters: Callable[[bool], Iterable[Parameter]] | None = None
+
+    def for_typer(self, *, with_recipes: bool) -> Callable[..., None]:
+        """Return the function that Typer makes the command of."""
+
+        def called(**values: Any) -> None:
+            self.run(self.options.parse(values) if self.parameters is None else values)
+
+        found = self.parameters(with_recipes) if self.parameters else parameters_of(self.options)
+        signature = [each.for_command_line() for each in found if each.extra.get("only") != "python"]
+        called.__name__, called.__doc__ = self.name, self.options.__doc__
+        called.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in signature}
+        return called
+
+
+def parameters_of(options: type[BaseModel], *, without: Collection[str] = (), layered: bool = False) -> list[Parameter]:
+    """Return the fields of a model that are options, which are those with a description."""
+    fields = options.model_fields.items()
+    return [Parameter(name, field, layered) for name, field in fields if field.description and name not in without]
+
+
+def recipe_parameters() -> list[Parameter]:
+    """Return the options of all recipes."""
+    return [Parameter(name, found.field, True, found.owners) for name, found in recipe_options().items()]
+
+
+def describe(parameters: Iterable[Parameter]) -> str:
+    """Return the section ``Args`` of a docstring for parameters, in the words of their help."""
+    lines = ["    Args:"]
+    for each in parameters:
+        default = f" Default: {each.shown_default}." if each.shown_default else ""
+        text = as_parameters(f"{each.python_name}: {each.help}{default}")
+        lines.append(fill(text, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 12))
+    return "\n".join(lines)
+
+
+def takes_options(
+    options: type[_Options], *positional: str
+) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    """Let Python call a function of options with keyword arguments.
+
+    Signature, help and checks are made from the options. A method of a run has the run's folder as option ``run``.
+
+    Args:
+        options: what the function takes, as its last argument.
+        *positional: the options that can be given by position.
+    """
+
+    def decorate(function: Callable[..., _Result]) -> Callable[..., _Result]:
+        *own, _ = inspect.signature(function).parameters.values()
+        is_method = bool(own) and own[0].name == "self"
+        found = parameters_of(options, without=("run",) if is_method else ())
+        shown = [each for each in found if each.extra.get("only") != "command"]
+        shown.sort(key=lambda each: positional.index(each.name) if each.name in positional else len(positional))
+        signature = inspect.Signature([*own, *(each.for_python(each.name in positional) for each in shown)])
+
+        @for_python
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> _Result:
+            values = signature.bind(*args, **kwargs).arguments
+            given = [values[parameter.name] for parameter in own]
+            fixed = {"run": given[0].folder} if is_method else {}
+            return function(*given, options.parse({**fixed, **as_values(shown, values)}))
+
+        called.__signature__ = signature  # type: ignore[attr-defined]
+        called.__doc__ = with_arguments(str(function.__doc__), shown)
+        return called
+
+    return decorate
+
+
+def as_values(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options from what Python gave by parameter: one path or several, with ``~`` for the user's home."""
+    found: dict[str, Any] = {}
+    for each in parameters:
+        value = values.get(each.python_name)
+        if value is None:
+            continue
+        kind = _plain(each.field.annotation)
+        if get_origin(kind) is tuple and each.extra.get("argument"):
+            paths = paths_of(each.name, value)
+            found[each.name] = paths if Path in get_args(kind) else tuple(map(str, paths))
+        elif Path in (kind, *get_args(kind)):
+            (found[each.name],) = paths_of(each.name, value)
+        else:
+            found[each.name] = str(value) if isinstance(value, Path) else value
+    return found
+
+
+def with_arguments(text: str, parameters: Iterable[Parameter]) -> str:
+    """Return a docstring with a section on its parameters, before what it raises."""
+    before, mark, after = text.partition("Raises:")
+    end = f"\n\n    {mark}{after.rstrip()}" if mark else ""
+    return f"{before.rstrip()}\n\n{describe(parameters)}{end}\n    "
+
+
+def _plain(kind: Any) -> Any:
+    """Return a type without what pydantic checks of it."""
+    if get_origin(kind) is Annotated:
+        return _plain(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return Union[tuple(map(_plain, get_args(kind)))]  # noqa: UP007 - made at run time
+    return kind
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    """Return the values of a ``Literal``, be it alone or one of several types."""
+    if get_origin(kind) is Literal:
+        return get_args(kind)
+    return tuple(value for part in get_args(kind) for value in _members(part))
+
+
+def _new_run(folder: Path) -> Path:
+    from groundset.store.folder import check_free
+
+    check_free(folder)
+    return folder
+
+
+def _new_folder(folder: Path) -> Path:
+    from groundset.folders import check_folder
+
+    check_folder(folder)
+    return folder
+
+
+def _new_file(file: Path) -> Path:
+    from groundset.files import check_target
+
+    check_target(file)
+    return file
+
+
+RunFolder = Annotated[Path, option(..., "The folder of a run.", metavar="RUN", argument=True)]
+NewRun = Annotated[Path, AfterValidator(_new_run), option(..., "The folder of the new run.", metavar="RUN")]
+NewFolder = Annotated[Path, AfterValidator(_new_folder)]
+NewFile = Annotated[Path, AfterValidator(_new_file)]
+Tracking = Annotated[
+    str | None,
+    option(
+        None,
+        "The MLflow store, unless MLFLOW_TRACKING_URI names one.",
+        metavar="URI|FOLDER",
+        show_default="mlruns/ if that folder is here, else one for all your projects",
+    ),
+]
+Embedder = Annotated[str, option("all-minilm-l6-v2", "The embedding model.", metavar="MODEL")]
+Json = Annotated[bool, option(False, "Print one JSON document.", names=("--json",), only="command")]
+Quiet = Annotated[bool, option(False, "Say nothing but errors.", names=("-q",))]
+Signed = Annotated[bool, option(False, "Only samples that a reader signed.")]
+Critic = Annotated[
+    str,
+    option(
+        ...,
+        "Who decides: head (quick, no language model), lm, ensemble of both, or verdict (a language model that says "
+        "why).",
+        metavar="NAME",
+    ),
+]
+Compiled = Annotated[
+    str, option("shipped", "Compiled states: shipped, champion, none or a folder of your own.", metavar="WHICH")
+]

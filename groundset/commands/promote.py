@@ -1,0 +1,32 @@
+"""`groundset promote`: take a compile into use."""
+
+from groundset.commands.declare import Command, Tracking
+from groundset.commands.output.targets import say_where
+from groundset.options import CommandOptions, option
+from groundset.printing import say
+
+
+class PromoteOptions(CommandOptions):
+    """Make a compile the champion of its step and model.
+
+    It must beat the present champion on dev rows beyond noise; otherwise nothing changes and the exit status is 2.
+    The gain on test rows is only printed. `groundset generate --compiled champion` uses the champions.
+    """
+
+    run_id: str = option(..., "A compile; groundset experiments lists them.", metavar="RUN_ID", argument=True)
+    tracking: Tracking
+
+
+def promote(options: PromoteOptions) -> None:
+    """Make the compile the champion and print its gain."""
+    from groundset.tracking.compiles import CompileStore
+    from groundset.tracking.promotion import promote as make_champion
+
+    store = CompileStore.open(options.tracking, create=False)
+    say_where(store.uri, usual=store.usual)
+    name, gains = make_champion(store, options.run_id)
+    on_rows = ", ".join(f"on {split} rows {gain}" for split, gain in gains.items())
+    say(f"{name}: {options.run_id} is the champion. Gain {on_rows}.")
+
+
+COMMAND = Command("promote", PromoteOptions, promote, rank=19)

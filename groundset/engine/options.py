@@ -1,0 +1,75 @@
+"""The options that make a run: each declared once, and quick to import.
+
+The command line, the parameters for Python, ``--config``, the documentation and the identity of a run are made from
+them. What they come to together is checked where they are used.
+"""
+
+from pathlib import Path
+
+from groundset.options import DEFAULT_EMBEDDER, DEFAULT_LM, DEFAULT_PARSER, WINDOW, ChunkingOptions, option
+
+
+class RunOptions(ChunkingOptions):
+    """The options of a run that do not belong to a recipe.
+
+    Without ``size`` the recipe says how many samples there are to be; without ``mode`` and ``critic`` the model says
+    how it is asked and who decides (see :mod:`groundset.engine.modes`).
+    """
+
+    documents: tuple[Path, ...] = option(
+        (),
+        "Files, folders or globs: txt, md, html, pdf, docx and more.",
+        metavar="DOCS...",
+        argument=True,
+        parameter="docs",
+    )
+    chunks: Path | None = option(
+        None, "Your own chunks, JSONL or parquet: doc_id and contents or text. Taken as they are.", metavar="FILE"
+    )
+    size: int | None = option(None, "How many samples to make.", show_default="20; roundtrip: one for each chunk", ge=1)
+    recipe: str = option("evolved", "The program that makes them.")
+    lm: str = option(
+        DEFAULT_LM,
+        "The language model: a name from `groundset models list`, a .gguf file, hf/<owner>/<repo>/<file>.gguf, "
+        "openai/<model>@<base url> or provider/model.",
+        min_length=1,
+    )
+    mode: str | None = option(
+        None,
+        "How the model is asked: guided (syntax begins each question), sentence, or free (it reads the passage and "
+        "writes everything).",
+        show_default="what was measured for the model; free for any other",
+        min_length=1,
+    )
+    critic: str | None = option(
+        None,
+        "Who decides what is good: head (fast), lm, ensemble, or verdict, which says why.",
+        show_default="head; verdict in mode free",
+    )
+    critic_lm: str | None = option(
+        None,
+        "A second language model that judges, for the critics lm, ensemble and verdict; named as --lm is.",
+        metavar="MODEL",
+        show_default="the one of --lm",
+        min_length=1,
+    )
+    least_score: float = option(
+        1.5,
+        "Of a chunk: the least mean of clarity, depth, structure and relevance, each 0 to 2, where the critic is lm or "
+        "verdict.",
+        ge=0,
+        le=2,
+    )
+    compiled: str = option(
+        "shipped",
+        "Compiled states: shipped, champion (see promote), none or a folder of your own.",
+        metavar="WHICH",
+        min_length=1,
+    )
+    embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", min_length=1)
+    parser: str = option(DEFAULT_PARSER, "What reads the syntax of English sentences; none goes without.", min_length=1)
+    seed: int = option(0, "Fixes what chance would decide.", ge=0, lt=2**63)
+    workers: int = option(
+        1, "Attempts at the same time, up to 8. With one, a run can be repeated to the letter.", ge=1, le=WINDOW
+    )
+    vector_store: str = option("faiss", "What searches the chunks: faiss, qdrant or qdrant:FOLDER.", min_length=1)

@@ -13,7 +13,7 @@ import itertools
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +26,11 @@ from programs.discover import discover
 from programs.errors import GroundsetError, InputError
 
 _PROGRAM = "groundset"
+# Of each group of commands its help, and which of them it does alone.
+_GROUPS: Mapping[str, tuple[str, str | None]] = {
+    "models": ("List the models that groundset knows and download them. Alone, it lists them.", "list"),
+    "labels": ("Check and count labels and gold rows; make labels.", None),
+}
 _BROKEN_PIPE = 141
 _INTERRUPTED = "interrupted"
 
@@ -50,7 +55,6 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     Command modules are imported here; they import torch, DSPy and their like only when they run, so that
     `--help` is instant.
     """
-    from groundset.commands import labels, models
     from groundset.commands.declare import Command
 
     app = typer.Typer(
@@ -64,11 +68,30 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
+    groups: dict[str, typer.Typer] = {}
     for command in sorted(discover(__name__, "COMMAND", Command).values(), key=lambda command: command.rank):
-        app.command(command.name)(command.for_typer(with_recipes="generate" in arguments))
-    app.add_typer(models.app, name="models")
-    app.add_typer(labels.app, name="labels")
+        group, _, name = command.name.rpartition(" ")
+        if group and group not in groups:
+            groups[group] = _group(group)
+        place = groups[group] if group else app
+        place.command(name)(command.for_typer(with_recipes="generate" in arguments))
+    for name, group_app in groups.items():
+        app.add_typer(group_app, name=name)
     return app
+
+
+def _group(name: str) -> typer.Typer:
+    """Return a group of commands; one without a command of its own shows its help or does the first of them."""
+    text, alone = _GROUPS[name]
+    group = typer.Typer(name=name, help=text, no_args_is_help=alone is None, invoke_without_command=alone is not None)
+
+    def callback(context: typer.Context) -> None:
+        if alone is not None and context.invoked_subcommand is None:
+            context.invoke(context.command.commands[alone].callback, as_json=False)  # type: ignore[attr-defined]
+
+    callback.__doc__ = text
+    group.callback()(callback)
+    return group
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -112,7 +112,8 @@ class Parameter(NamedTuple):
 
     def _flags(self) -> list[str]:
         flag = "--" + self.name.replace("_", "-")
-        if self.field.annotation is bool and self.field.default is True and not self.layered:
+        is_switch = self.field.annotation is bool and self.field.default is True and not self.layered
+        if is_switch or self.field.annotation == bool | None:
             flag = f"{flag}/--no-{flag[2:]}"
         names = list(self.extra.get("names") or ())
         return names if names and names[0].startswith("--") else [flag, *names]

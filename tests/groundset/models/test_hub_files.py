@@ -16,7 +16,7 @@ import model_hub
 import pytest
 from typer.testing import CliRunner
 
-from groundset.commands import models as command
+from groundset.commands import build_app
 from groundset.models import HubSpec, LocalSpec, ensure_available, parse_spec
 from groundset.models.hub import fetched_sha256
 from groundset.models.hub_names import fetched_files
@@ -355,12 +355,12 @@ def test_two_processes_fetch_once(hub, home):
 
 
 def test_the_command_pulls_and_lists_them(hub, home, monkeypatch):
-    runner = CliRunner(env={"COLUMNS": "200"})
-    pulled = runner.invoke(command.app, ["pull", NAME])
+    runner, app = CliRunner(env={"COLUMNS": "200"}), build_app()
+    pulled = runner.invoke(app, ["models", "pull", NAME])
     path = home / "models" / "hf" / "org" / "tiny-GGUF" / "tiny.Q4_K_M.gguf"
     assert pulled.stdout.splitlines()[-1:] == [str(path)]
     commit = hub.repos["org/tiny-GGUF"].branches["main"]
-    listed = json.loads(runner.invoke(command.app, ["list", "--json"]).stdout)["models"][-1]
+    listed = json.loads(runner.invoke(app, ["models", "list", "--json"]).stdout)["models"][-1]
     assert listed == {
         "name": NAME,
         "role": "generator",
@@ -370,8 +370,8 @@ def test_the_command_pulls_and_lists_them(hub, home, monkeypatch):
         "note": f"from the Hub, commit {commit[:12]}, SHA-256 {sha256(WEIGHTS)[:16]}",
     }
     path.unlink()
-    table = runner.invoke(command.app, ["list"]).output.splitlines()[-1]
+    table = runner.invoke(app, ["models", "list"]).output.splitlines()[-1]
     assert table.split()[:8] == [NAME, "generator", "0.8", "MB", "see", "its", "page", "no"]
-    refused = runner.invoke(command.app, ["pull", "--no-hub", NAME])
+    refused = runner.invoke(app, ["models", "pull", "--no-hub", NAME])
     assert isinstance(refused.exception, InputError)
     assert "leave the option out" in str(refused.exception)

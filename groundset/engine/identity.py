@@ -9,13 +9,17 @@ from typing import Any, NamedTuple
 from groundset import __version__
 from groundset.corpus import find_documents
 from groundset.corpus.parsing.formats import SUFFIXES
+from groundset.data_files import data_path
 from groundset.engine.config import RunConfig
-from groundset.engine.program import program_hash
 from groundset.options import option_name
 from programs.errors import DocumentError, RunMismatchError
-from programs.recipes import RECIPES
 
 Identity = dict[str, Any]
+
+# Raise it with every change after which a run that was begun before would continue differently: of prompts, of the
+# order of work, of what is refused. `tests/groundset/engine/test_behaviour.py` fails until that is done.
+BEHAVIOUR = 1
+_BEHAVING_DATA = ("compiled", "demos")  # folders of data/ that do the same: compared by their bytes
 
 # Options that count in another way, or not at all; every other one counts by its value.
 _NOT_PLAIN = {
@@ -46,7 +50,7 @@ def identity_of(config: RunConfig) -> Identity:
         "chunk_size": config.corpus_options().size,
         "min_length": config.corpus_options().min_length,
         "documents": hash_sources(config.sources),
-        "program": ModelName(__version__, program_hash(config.recipe, RECIPES))._asdict(),
+        "program": ModelName(__version__, program_hash())._asdict(),
     }
 
 
@@ -62,15 +66,17 @@ def identity_digest(identity: Mapping[str, Any]) -> str:
 
 
 def check_same(stored: Mapping[str, Any], asked: Mapping[str, Any], folder: Path) -> None:
-    """Refuse to go on with a run that was begun otherwise; what ``asked`` does not know yet is passed over.
+    """Refuse to continue a run that was created with something else; what ``asked`` does not know yet is not compared.
 
     Raises:
         RunMismatchError: the message names each option that differs, and both values.
     """
     differing = [name for name in asked if _compared(stored.get(name)) != _compared(asked[name])]
     if differing:
-        told = "; ".join(_tell(name, stored.get(name), asked[name]) for name in differing)
-        raise RunMismatchError(f"--out {folder}: the run there was begun otherwise: {told}. Name another folder.")
+        differences = ", ".join(_difference(name, stored.get(name), asked[name]) for name in differing)
+        raise RunMismatchError(
+            f"--out {folder}: the run there was created with {differences}; repeat its options or choose another --out"
+        )
 
 
 def _compared(value: Any) -> Any:
@@ -89,6 +95,15 @@ def hash_sources(paths: Sequence[Path]) -> str:
     return total.hexdigest()
 
 
+def program_hash() -> str:
+    """Return one SHA-256 for ``BEHAVIOUR`` and the data that ships: compiled states and demonstrations."""
+    total = hashlib.sha256(f"{BEHAVIOUR}".encode())
+    data = data_path()
+    for file in sorted(file for folder in _BEHAVING_DATA for file in (data / folder).rglob("*") if file.is_file()):
+        total.update(file.relative_to(data).as_posix().encode() + b"\0" + file.read_bytes())
+    return total.hexdigest()
+
+
 def _file_digest(file: Path) -> str:
     try:
         if not file.is_file():
@@ -101,12 +116,12 @@ def _file_digest(file: Path) -> str:
         raise DocumentError(f"{file}: {error.strerror or error}") from error
 
 
-def _tell(name: str, stored: Any, asked: Any) -> str:
+def _difference(name: str, stored: Any, asked: Any) -> str:
     if name == "documents":
-        return "the documents have changed since"
+        return "other documents"
     if name == "program":
-        return f"groundset itself has changed since ({_shown(stored)}, now {_shown(asked)})"
-    return f"{option_name(name)} was {_shown(stored)}, is {_shown(asked)}"
+        return f"another version of groundset ({_shown(stored)}, now {_shown(asked)})"
+    return f"{option_name(name)} {_shown(stored)} (now {_shown(asked)})"
 
 
 def _shown(value: Any) -> str:

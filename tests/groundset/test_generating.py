@@ -128,7 +128,7 @@ def test_errors_name_parameters_and_nothing_is_written(
 
 def test_a_run_begun_otherwise_is_told_by_parameters(docs: Path, tmp_path: Path) -> None:
     groundset.generate(docs, out=tmp_path / "run", **SMALL)
-    with pytest.raises(groundset.RunMismatchError, match="seed was 0, is 5; candidates was 2, is 9"):
+    with pytest.raises(groundset.RunMismatchError, match=r"seed 0 \(now 5\), candidates 2 \(now 9\)"):
         groundset.generate(docs, out=tmp_path / "run", **SMALL, seed=5, candidates=9)
     with pytest.raises(TypeError, match="unexpected keyword argument 'documents'"):
         groundset.generate(docs, out=tmp_path / "run", documents=[docs])

@@ -119,8 +119,8 @@ def test_what_it_said_is_not_paid_for_again(docs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        ("other", r"--critic-lm was judge \(cccccccccccc\), is other \(eeeeeeeeeeee\)"),
-        (None, r"--critic-lm was judge \(cccccccccccc\), is not given"),
+        ("other", r"--critic-lm judge \(cccccccccccc\) \(now other \(eeeeeeeeeeee\)\)"),
+        (None, r"--critic-lm judge \(cccccccccccc\) \(now not given\)"),
     ],
 )
 def test_another_judge_makes_another_run(docs: Path, tmp_path: Path, other: str | None, told: str) -> None:

@@ -304,6 +304,6 @@ def test_a_run_begun_otherwise_is_refused_before_anything_is_loaded(run, docs, t
     before = (tmp_path / "run" / "run.json").read_bytes()
     ran = run(docs, "--out", tmp_path / "run", *SMALL, "--seed", 5, "--candidates", 9)
     assert ran.status == 2
-    assert "--seed was 0, is 5; --candidates was 2, is 9" in ran.err
+    assert "--seed 0 (now 5), --candidates 2 (now 9)" in ran.err
     assert ran.err.count("\n") == 1
     assert (tmp_path / "run" / "run.json").read_bytes() == before

@@ -11,7 +11,7 @@ from dspy.lm15 import Request, Response
 from scripted_run import CRITICS, Encoder, ScriptedEngine, lm_opener, scripted_recipe, write_documents
 
 from groundset import commands
-from groundset.engine import generation, identity
+from groundset.engine import generation
 from groundset.engine.models import Openers
 from groundset.store.run_store import RunStore
 from programs.errors import DamagedRunError, EngineError, GroundsetError
@@ -47,7 +47,6 @@ def run(capsys, monkeypatch):
         return run_generation(config, out, openers=openers, recipe=scripted_recipe(), **options)
 
     run_generation = generation.run_generation
-    monkeypatch.setattr(identity, "program_hash", lambda *_: "0" * 64)
     monkeypatch.setattr(commands.privacy, "set_defaults", lambda **kwargs: None)
 
     def run(*arguments: object, engine: Any = None) -> Ran:

@@ -1,0 +1,123 @@
+"""The behaviour of this version: digests of what models are asked, and in which order, for fixed input.
+
+As a script it writes ``behaviour.json``, once ``BEHAVIOUR`` in ``groundset/engine/identity.py`` was raised:
+
+    python tests/groundset/engine/behaviour.py
+"""
+
+# ruff: noqa: E402 - as a script it finds what tests share by itself
+import hashlib
+import json
+import re
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from dspy.lm15 import Message, Request, Response, Usage
+
+ROOT = Path(__file__).parents[3]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
+
+from free_writer import Writer, write_documents
+from scripted_run import CRITICS, Encoder, lm_opener
+
+from groundset.engine.config import make_config
+from groundset.engine.generation import run_generation
+from groundset.engine.identity import BEHAVIOUR
+from groundset.engine.models import Openers
+from groundset.runtime.adapter import PlainTextAdapter
+from programs.steps import STEPS
+
+EXPECTED = Path(__file__).with_suffix(".json")
+_DOCUMENTS = ("kestrin-cooperative-report.md", "tidepool-job-queue.md")
+_RUNS = (
+    ("evolved", "sentence"),
+    ("evolved", "guided"),
+    ("evolved", "free"),
+    ("multi", "sentence"),
+    ("roundtrip", "sentence"),
+)
+
+
+class _Echo:
+    """Writes a question about the topic that it is shown, or the answer that it is shown."""
+
+    def complete(self, request: Request) -> Response:
+        shown = str(request.messages[-1].parts[0].text)
+        fields = dict(re.findall(r"(?m)^([A-Z][a-z ]+): (.*)$", shown))
+        topic = fields.get("Topic") or fields.get("Opening")
+        said = f"{fields.get('Opening') or 'What is told of'} {topic}?" if topic else fields.get("Answer", shown[-20:])
+        usage = Usage(input_tokens=10, output_tokens=3, total_tokens=13, cache_read_tokens=6)
+        return Response(
+            id=None, model=request.model, message=Message.assistant(said), finish_reason="stop", usage=usage
+        )
+
+
+def behaviour() -> dict[str, str]:
+    """Return a digest of the prompt of every step, and of the work of runs of all modes and recipes."""
+    prompts = {f"prompt of {name}": _digest(_prompt(name)) for name in STEPS}
+    return prompts | {f"work of {recipe}, {mode}": _digest(_work(recipe, mode)) for recipe, mode in _RUNS}
+
+
+def renew() -> None:
+    """Write what is expected from now on.
+
+    Raises:
+        SystemExit: it has changed and ``BEHAVIOUR`` has not, or a run that was begun could not go on as it began.
+    """
+    before, now = json.loads(EXPECTED.read_text("utf-8")), behaviour()
+    if now != before["digests"] and before["version"] == BEHAVIOUR:
+        raise SystemExit("raise BEHAVIOUR in groundset/engine/identity.py first")
+    EXPECTED.write_text(json.dumps({"version": BEHAVIOUR, "digests": now}, indent=1) + "\n", "utf-8")
+
+
+def _prompt(name: str) -> Any:
+    step = STEPS[name]
+    inputs = {field: f"some {field}" for field in step.signature.input_fields}
+    outputs = {field: None for field in step.signature.output_fields}
+    return [PlainTextAdapter().format(step.signature, [], inputs), dict(step.limits), list(outputs)]
+
+
+def _work(recipe: str, mode: str) -> Any:
+    """Return what a run attempts, asks and decides, in order; the digest of a call is that of its whole request."""
+    is_free = mode == "free"
+    with tempfile.TemporaryDirectory() as aside:
+        docs, out = Path(aside) / "docs", Path(aside) / "run"
+        if is_free:
+            write_documents(docs)
+        else:
+            docs.mkdir()
+            for name in _DOCUMENTS:
+                shutil.copy(ROOT / "data" / "samples" / name, docs)
+        given: Mapping[str, Any] = {
+            "documents": (docs,), "lm": "scripted", "size": 6, "chunk_size": 600, "min_length": 50,
+            "recipe": recipe, "mode": mode, "compiled": "none",
+            **({"parser": "none"} if is_free else {"critic": "head"}),
+            **({} if recipe == "roundtrip" else {"max_rank": 0}),
+        }  # fmt: skip
+        critics = None if is_free else lambda spec, **parts: CRITICS
+        opener = lm_opener(Writer() if is_free else _Echo())
+        run_generation(make_config(given), out, openers=Openers(opener, Encoder, critics))
+        with closing(sqlite3.connect(out / "run.sqlite")) as database:
+            return [
+                database.execute(statement).fetchall()
+                for statement in (
+                    "SELECT number, contexts, wanted, round, seed, accepted, put_off FROM attempts ORDER BY number",
+                    "SELECT attempt, seq, step, candidate, verdict FROM steps ORDER BY attempt, seq",
+                    "SELECT digest FROM calls ORDER BY digest",
+                    "SELECT record ->> 'question', record ->> 'answer' FROM samples ORDER BY position",
+                )
+            ]
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+if __name__ == "__main__":
+    renew()

@@ -1,0 +1,17 @@
+"""A change of prompts or of the order of work raises the version that runs are compared by."""
+
+import json
+
+import pytest
+from behaviour import EXPECTED, behaviour
+
+from groundset.engine.identity import BEHAVIOUR
+
+
+@pytest.mark.model
+def test_what_models_are_asked_changes_only_with_the_version():
+    expected = json.loads(EXPECTED.read_text("utf-8"))
+    assert expected["version"] == BEHAVIOUR, "renew: python tests/groundset/engine/behaviour.py"
+    found = behaviour()
+    changed = [name for name in {**expected["digests"], **found} if expected["digests"].get(name) != found.get(name)]
+    assert not changed, "raise BEHAVIOUR in groundset/engine/identity.py, then run tests/groundset/engine/behaviour.py"

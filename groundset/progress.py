@@ -24,7 +24,7 @@ from groundset.printing import printable, tell
 from programs.types import StepRecord
 
 if TYPE_CHECKING:
-    from groundset.engine.decide import Settlement
+    from groundset.engine.planner import Settlement
 
 LINE_EVERY_SECONDS = 10.0
 DRAW_EVERY_SECONDS = 0.5  # in a notebook

@@ -13,7 +13,7 @@ from groundset.compiling.labels import own_files
 from groundset.compiling.modes import ModeReport, measure_modes
 from groundset.compiling.options import CompileOptions
 from groundset.compiling.resources import TEST, OpenedResources
-from groundset.engine.failures import fatal_error
+from groundset.engine.engine import fatal_error
 from groundset.files import write_text
 from groundset.models.servers import check_server
 from optimizers.labels import read_all

@@ -5,17 +5,14 @@ from typing import Protocol
 
 from groundset.corpus import draw_order
 from groundset.data_files import data_path
-from groundset.engine.clock import Clock
-from groundset.engine.config import RunConfig
-from groundset.engine.decide import Decider
+from groundset.engine.config import ChosenMode, RunConfig
 from groundset.engine.engine import Maker, RunEngine, Watcher
-from groundset.engine.growth import asked_so_far
+from groundset.engine.identity import asked_so_far
 from groundset.engine.models import Openers, RunModels
-from groundset.engine.modes import ChosenMode
+from groundset.engine.planner import Demand, Planner
 from groundset.engine.preparation import Phases, embed_chunks, read_chunks, score_chunks
-from groundset.engine.schedule import Schedule, Stretch
 from groundset.engine.states import Compiled, shipped_head
-from groundset.engine.stop import Stop
+from groundset.engine.stop import Clock, Stop
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runtime.parser import NONE, load_parser
@@ -100,8 +97,8 @@ def prepare_engine(
     contexts = store.contexts()
     ordered = [contexts[chunk.chunk_id] for chunk in draw_order(chunks, config.seed)]
     material = Material(ordered, index.near, models.languages, mode)
-    stretches = _stretches(store, recipe, config, material)
-    _, agenda, shares = stretches[-1]
+    demands = _demands(store, recipe, config, material)
+    _, agenda, shares = demands[-1]
     size = sum(shares.values())
     store.set_meta("asked", size)
     store.set_meta("shares", dict(shares))
@@ -113,8 +110,7 @@ def prepare_engine(
     limits = {} if mode.writes_freely else config.options.limits(size)
     engine = RunEngine(
         store,
-        Schedule(stretches, config.seed, mix_rounds=mode.mix_rounds),
-        Decider(shares, limits, encoder.encode, mix_rounds=mode.mix_rounds),
+        Planner(demands, config.seed, encoder.encode, limits=limits, mix_rounds=mode.mix_rounds),
         Maker(program, model.lm, model.adapter),
         shown,
         stop,
@@ -124,12 +120,12 @@ def prepare_engine(
     return engine
 
 
-def _stretches(store: RunStore, recipe: Recipe, config: RunConfig, material: Material) -> list[Stretch]:
+def _demands(store: RunStore, recipe: Recipe, config: RunConfig, material: Material) -> list[Demand]:
     """Return what the run was asked for, as plans are made of it, the earliest first."""
-    stretches = []
+    demands = []
     for asked in asked_so_far(store, recipe):
         options = config.options.model_copy(update=asked.options)
         agenda = recipe.agenda(material, options, asked.size or 0)
         size = asked.size or max(1, len(agenda.keys))
-        stretches.append(Stretch(asked.first, agenda, recipe.shares(size, options)))
-    return stretches
+        demands.append(Demand(asked.first, agenda, recipe.shares(size, options)))
+    return demands

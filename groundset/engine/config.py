@@ -5,9 +5,11 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import (
+    BaseModel,
+    ConfigDict,
     Field,
     SerializeAsAny,
     ValidationError,
@@ -17,14 +19,18 @@ from pydantic import (
 
 from groundset.corpus import CorpusOptions
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.data_files import data_path
 from groundset.engine.options import RunOptions
 from groundset.engine.states import CHAMPION, NONE, SHIPPED
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.hub_names import PREFIX
+from groundset.models.specs import parse_spec
 from groundset.options import ChunkingOptions, option_name, recipe_options, wrong_options
 from groundset.retrieval.stores import STORES
-from programs.errors import InputError
+from programs.critics.states import folder_of
+from programs.errors import GroundsetError, InputError, StateError
 from programs.foreign import MAX_ROW, small_text
+from programs.modes import MODES, Mode
 from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
 
@@ -208,3 +214,77 @@ def _path_in(option: str, value: str, folder: Path) -> str:
     else:
         is_path = value.startswith((".", "/", "~")) or (value not in CATALOGUE and (folder / value).is_dir())
     return value if is_path else ""
+
+
+FREE = "free"  # of models about which nothing is known: nobody names one of a billion parameters to a server
+MODE_FILE = "mode.json"  # beside the compiled states of a model
+
+
+class ModeState(BaseModel):
+    """The mode that was found best for a model: ``<model>/mode.json`` beside its compiled states.
+
+    ``measured`` says in words on what; ``critic`` decides where nobody names one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mode: str
+    critic: str
+    measured: str = ""
+
+
+class ChosenMode(NamedTuple):
+    """The mode of a run and why it was taken.
+
+    ``given`` is the configuration as it was given, ``config`` the same with everything that follows from the mode.
+    """
+
+    mode: Mode
+    why: str
+    given: RunConfig
+    config: RunConfig
+
+
+def choose_mode(config: RunConfig) -> ChosenMode:
+    """Return the mode that a configuration comes to.
+
+    Raises:
+        InputError: there is no such mode, or it cannot do what other options ask for.
+        StateError: the mode of a model cannot be read.
+    """
+    state = _state_of(config)
+    name = config.mode or (state.mode if state else FREE)
+    if name not in MODES:
+        raise InputError(f"--mode {name}: no such mode; choose one of {', '.join(MODES)}")
+    mode = MODES[name]
+    if config.mode:
+        why = "named"
+    elif state:
+        why = f"the mode of {config.lm}"
+    else:
+        why = "the mode of models that are not in the catalogue"
+    critic = config.critic or (state.critic if state else mode.critic)
+    try:
+        options = config.options.in_mode(mode)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    chosen = {"mode": name, "critic": critic, "options": options}
+    return ChosenMode(mode, why, config, config.model_copy(update=chosen))
+
+
+def _state_of(config: RunConfig) -> ModeState | None:
+    try:
+        folder = folder_of(parse_spec(config.lm).name)
+    except GroundsetError:  # said in full where the model is opened
+        return None
+    named = () if config.compiled in (SHIPPED, CHAMPION, NONE) else (Path(config.compiled).expanduser(),)
+    for place in (*named, data_path("compiled")):
+        file = place / folder / MODE_FILE
+        if file.is_file():
+            try:
+                return ModeState.model_validate_json(small_text(file, MAX_ROW))
+            except ValidationError as error:
+                raise StateError(
+                    f"{file}: not a mode of a model: {error.errors(include_url=False)[0]['msg']}"
+                ) from error
+    return None

@@ -1,21 +1,29 @@
 """The run engine: attempts in threads, decisions strictly in the order of attempts."""
 
 import itertools
+import queue
+import threading
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 import dspy
+from dspy.utils.exceptions import (
+    ContextWindowExceededError,
+    LMError,
+    LMInvalidRequestError,
+    LMUnsupportedModelError,
+)
 
-from groundset.engine.clock import Clock
-from groundset.engine.decide import Decider, Settlement
-from groundset.engine.failures import FAILURES_IN_A_ROW, endless_failures, failure_of, fatal_error, outcome_of
-from groundset.engine.schedule import Schedule
-from groundset.engine.stop import RunStoppedError, Stop
-from groundset.engine.workers import Workers
+from groundset.engine.planner import Planner, Settlement
+from groundset.engine.stop import Clock, RunStoppedError, Stop
+from groundset.models.servers import plain_words
 from groundset.store.run_store import RunStore
-from programs.types import Attempt, Observer, Outcome, Program, StepRecord
+from programs.errors import EngineError, GroundsetError
+from programs.types import Attempt, Observer, Outcome, Program, Reject, StepRecord
 
 Ending = Literal["complete", "short", "interrupted"]
 
@@ -23,6 +31,54 @@ Ending = Literal["complete", "short", "interrupted"]
 GRACE_SECONDS = 60.0
 HASTY_GRACE_SECONDS = 5.0
 _TICK_SECONDS = 0.5
+
+
+_T = TypeVar("_T")
+
+
+class Workers:
+    """A pool like ``ThreadPoolExecutor``, but of daemon threads.
+
+    Python waits at its exit for the threads of an executor. A call to a server that does not answer would then
+    keep an interrupted run from ending.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Start ``count`` threads."""
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._threads = [threading.Thread(target=self._work, daemon=True, name=f"attempts-{i}") for i in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, work: Callable[[], _T]) -> "Future[_T]":
+        """Let the next free thread do some work."""
+        future: Future[_T] = Future()
+
+        def job() -> None:
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001 - handed on to whoever asks the future
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._jobs.put(job)
+        return future
+
+    def __enter__(self) -> Self:
+        """Return the pool."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let the threads end after the work that they have; nobody waits for them."""
+        for _ in self._threads:
+            self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
 
 
 class Watcher(Protocol):
@@ -60,8 +116,7 @@ class RunEngine:
     def __init__(
         self,
         store: RunStore,
-        schedule: Schedule,
-        decider: Decider,
+        planner: Planner,
         maker: Maker,
         watcher: Watcher,
         stop: Stop,
@@ -69,8 +124,7 @@ class RunEngine:
     ) -> None:
         """Take up the run where the store has it."""
         self._store = store
-        self._schedule = schedule
-        self._decider = decider
+        self._planner = planner
         self._maker = maker
         self._watcher = watcher
         self._stop = stop
@@ -82,13 +136,13 @@ class RunEngine:
     def restore(self) -> None:
         """Follow the decisions of earlier processes, so that the next attempt is the first one without any."""
         results = self._store.results
-        self._decider.restore(zip(results.samples(), results.vectors(), strict=True))
+        self._planner.restore(zip(results.samples(), results.vectors(), strict=True))
         for number, verdict in self._store.attempts.verdicts():
             # The window lets plans run ahead of verdicts; here each is followed by its own.
-            attempt = self._schedule.next()
+            attempt = self._planner.next()
             if attempt is None or attempt.number != number:
                 raise self._store.damaged(f"attempt {number} cannot be followed")
-            self._schedule.decide(verdict)
+            self._planner.follow(verdict)
 
     def run(self, workers: int) -> Ending:
         """Make attempts, ``workers`` at a time.
@@ -106,10 +160,10 @@ class RunEngine:
                 self._decide()
         finally:
             self._clock.note()
-        return "complete" if self._decider.is_full else ending
+        return "complete" if self._planner.is_full else ending
 
     def _loop(self, pool: Workers, workers: int) -> Ending:
-        while not self._decider.is_full:
+        while not self._planner.is_full:
             if self._stop.asked:
                 return "interrupted"
             self._draw(pool, workers)
@@ -120,9 +174,9 @@ class RunEngine:
         return "complete"
 
     def _draw(self, pool: Workers, workers: int) -> None:
-        """Start attempts while threads are free and the schedule knows what to try."""
+        """Start attempts while threads are free and there is something to try."""
         busy = sum(not future.done() for _, future in self._running.values())
-        while busy < workers and not self._stop.asked and (attempt := self._schedule.next()) is not None:
+        while busy < workers and not self._stop.asked and (attempt := self._planner.next()) is not None:
             finished = self._store.attempts.outcome(attempt)
             if finished is None:
                 future = pool.submit(partial(self._make, attempt))
@@ -155,7 +209,7 @@ class RunEngine:
 
     def _wait(self) -> None:
         """Wait until another attempt has finished, but not so long that progress would stand still."""
-        if not self._running[self._schedule.decided][1].done():
+        if not self._running[self._planner.decided][1].done():
             pending = [future for _, future in self._running.values() if not future.done()]
             wait(pending, _TICK_SECONDS, FIRST_COMPLETED)
         self._clock.tick()
@@ -163,8 +217,8 @@ class RunEngine:
 
     def _decide(self) -> None:
         """Decide finished attempts, up to the first one that has not finished."""
-        while not self._decider.is_full:
-            number = self._schedule.decided
+        while not self._planner.is_full:
+            number = self._planner.decided
             attempt, future = self._running.get(number, (None, None))
             if attempt is None or future is None or not future.done():
                 return
@@ -172,9 +226,8 @@ class RunEngine:
             if isinstance(error, RunStoppedError):
                 return
             outcome = future.result() if error is None else self._settle(attempt, error)
-            settled = self._decider.decide(attempt, outcome)
+            settled = self._planner.decide(attempt, outcome)
             self._store.results.decide(number, settled.verdict, settled.sample, settled.vector, settled.rejects)
-            self._schedule.decide(settled.verdict)
             del self._running[number]
             if error is None:
                 self._failures.clear()
@@ -204,3 +257,52 @@ class RunEngine:
         self._stop.ask()
         futures = [future for _, future in self._running.values()]
         self.has_ended = not wait(futures, grace).not_done
+
+
+FAILURES_IN_A_ROW = 5
+
+
+def outcome_of(error: BaseException, attempt: Attempt) -> Outcome | None:
+    """Return the outcome of an attempt that a chunk longer than the model's context ended, else None."""
+    if not isinstance(error, ContextWindowExceededError):
+        return None
+    reason = f"longer than the language model's context: {plain_words(error)}"
+    return Outcome(
+        rejects=(Reject(step="chunk", reason=reason, chunk_id=attempt.contexts[0].chunk.chunk_id),), exhausted=True
+    )
+
+
+def fatal_error(error: BaseException) -> GroundsetError | None:
+    """Return the error that stops the run because no other attempt could fare better, else None.
+
+    That is: our own errors, which DSPy wraps when they come from below it (a full disk, say); and everything
+    that DSPy reports of the way to the model, after its own retries. A refused request is no such thing.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, GroundsetError):
+            return cause
+        cause = cause.__cause__
+    one_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
+    if isinstance(error, LMError) and not one_request:
+        kind = type(error).__name__.removeprefix("LM").removesuffix("Error")
+        return EngineError(f"the language model failed ({kind}): {plain_words(error)}")
+    return None
+
+
+def failure_of(error: BaseException, attempt: Attempt) -> Outcome:
+    """Return the outcome of an attempt that failed unexpectedly."""
+    reason = f"{type(error).__name__}: {plain_words(error)}"
+    reject = Reject(step="failure", reason=reason, chunk_id=_chunk_id(attempt))
+    return Outcome(rejects=(reject,))
+
+
+def endless_failures(error: BaseException) -> GroundsetError:
+    """Return the error that stops a run whose attempts keep failing in the same way."""
+    return GroundsetError(
+        f"{FAILURES_IN_A_ROW} attempts in a row failed with {type(error).__name__}: {plain_words(error)}"
+    )
+
+
+def _chunk_id(attempt: Attempt) -> str:
+    return attempt.contexts[0].chunk.chunk_id

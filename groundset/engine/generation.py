@@ -1,30 +1,42 @@
 """From a configuration to the samples in a run folder: everything checked and loaded, then the run."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.corpus import Corpus, build_corpus, find_documents
+from groundset.engine import generation
 from groundset.engine.assembly import prepare_engine
-from groundset.engine.clock import Clock
-from groundset.engine.config import RunConfig
+from groundset.engine.config import ChosenMode, RunConfig, choose_mode, make_config
 from groundset.engine.engine import Ending
-from groundset.engine.growth import asked_now, grow, grown, growth_record
-from groundset.engine.identity import Identity, ModelName, check_same, identity_digest, identity_of, with_models
+from groundset.engine.identity import (
+    Identity,
+    ModelName,
+    asked_now,
+    check_same,
+    grow,
+    grown,
+    growth_record,
+    identity_digest,
+    identity_of,
+    with_models,
+)
 from groundset.engine.models import Journals, Openers, RunModels
-from groundset.engine.modes import ChosenMode, choose_mode
 from groundset.engine.states import Compiled, Users, load_compiled
-from groundset.engine.stop import RunStoppedError, Stop, StoppableJournal, stopping_on_signals
+from groundset.engine.stop import Clock, RunStoppedError, Stop, StoppableJournal, stopping_on_signals
 from groundset.progress import Progress, Usage
 from groundset.store.folder import holds_run
 from groundset.store.lineage import Lineage
 from groundset.store.record import RunFiles, step_counts, write_files, write_record
 from groundset.store.run_store import RunStore
 from groundset.store.summary import shortage, summarise
-from programs.errors import GroundsetError, RunError, RunMismatchError
+from programs.errors import GroundsetError, InputError, RunError, RunMismatchError, TrackingError
 from programs.recipes.base import Recipe
+
+if TYPE_CHECKING:
+    from groundset.tracking.runs import Tracked
 
 
 class RunResult(NamedTuple):
@@ -255,3 +267,73 @@ def _end(store: RunStore, ending: Ending) -> RunResult:
     reason = shortage(store) if ending == "short" else None
     files = write_files(store, ending, reason)
     return RunResult(ending, files, summarise(store, files, ending, reason))
+
+
+_FINISHED = ("complete", "short")
+
+
+class MadeRun(NamedTuple):
+    """A run and what became of tracking it: ``tracked`` says as what and where, ``untracked`` why it is not."""
+
+    result: RunResult
+    tracked: "Tracked | None" = None
+    untracked: str | None = None
+
+
+def make_run(
+    given: Mapping[str, Any],
+    out: Path,
+    *,
+    config: Path | None = None,
+    track: bool = True,
+    track_texts: bool = False,
+    tracking: str | None = None,
+    verbose: bool = False,
+    quiet: bool = False,
+    again: Callable[[int], object] | None = None,
+    started: float | None = None,
+) -> MadeRun:
+    """Begin the run in ``out``, or go on with it, and log it once it has finished.
+
+    Args:
+        given: options by field name; see :func:`groundset.engine.config.make_config`.
+        out: the folder of the run.
+        config: a file of options.
+        track: log it in MLflow. A run that cannot be logged is finished all the same.
+        track_texts: send the samples to a tracking server too.
+        tracking: the store, for champions too; see :func:`groundset.tracking.place.tracking_place`.
+        verbose: name every file; let the runtime's log through.
+        quiet: show no progress.
+        again: what a second signal does; see :func:`groundset.engine.stop.stopping_on_signals`.
+        started: when that began which waits for the run, by ``time.monotonic``; now, if nobody says.
+
+    Raises:
+        InputError: the input, an option or the folder is wrong.
+        GroundsetError: the run cannot go on; what was done is stored.
+    """
+    asked = make_config(given, config)
+    progress = Progress(quiet=quiet)
+    result = generation.run_generation(
+        asked, out, progress=progress, verbose=verbose, again=again, started=started, tracking=tracking
+    )
+    if not track or result.ending not in _FINISHED:
+        return MadeRun(result)
+    try:
+        return MadeRun(result, tracked=_track(result.files.record, tracking, track_texts, progress))
+    except (InputError, RunError, TrackingError) as error:
+        return MadeRun(result, untracked=f"Not tracked: {error} (--no-track leaves it out)")
+
+
+def _track(record: Path, tracking: str | None, texts: bool, progress: Progress) -> "Tracked":
+    from groundset.tracking.place import tracking_place
+    from groundset.tracking.runs import track, tracked_before
+
+    if before := tracked_before(record, tracking_place(tracking, create=True), texts=texts):
+        return before
+    from groundset.tracking.store import TrackingStore
+
+    with progress.waiting("Tracking the run"):
+        store = TrackingStore.open(tracking, texts=texts)
+        if store.host and texts:
+            progress.note(f"Texts go to {store.host}, the tracking store.")
+        return track(record, store)

@@ -12,7 +12,9 @@ from groundset.corpus.parsing.formats import SUFFIXES
 from groundset.data_files import data_path
 from groundset.engine.config import RunConfig
 from groundset.options import option_name
-from programs.errors import DocumentError, RunMismatchError
+from groundset.store.run_store import RunStore
+from programs.errors import DocumentError, InputError, RunMismatchError
+from programs.recipes.base import Recipe
 
 Identity = dict[str, Any]
 
@@ -27,7 +29,7 @@ _NOT_PLAIN = {
     "lm", "critic_lm", "embedder", "parser", "compiled",  # by what they turn out to be
     "chunk_size", "min_length", "options",  # by what they come to
     "workers", "vector_store",  # whatever they are, the results are the same
-    "size",  # a run may be asked for more on its way, see groundset.engine.growth
+    "size",  # a run may be asked for more on its way, see groundset.engine.identity
 }  # fmt: skip
 
 
@@ -131,3 +133,77 @@ def _shown(value: Any) -> str:
         weights = f" ({value['sha256'][:12]})" if value["sha256"] else ""
         return f"{value['name']}{weights}"
     return ",".join(f"{key}={count}" for key, count in value.items()) if isinstance(value, dict) else str(value)
+
+
+class Asked(NamedTuple):
+    """What a run is asked for from an attempt on.
+
+    Attributes:
+        first: the number of the first attempt that is planned so.
+        size: how many samples; None for one of each key of the agenda.
+        options: those options of the recipe that may grow.
+    """
+
+    first: int
+    size: int | None
+    options: dict[str, Any]
+
+    @property
+    def wish(self) -> tuple[int | None, dict[str, Any]]:
+        """Return what is asked for, wherever it begins."""
+        return self.size, self.options
+
+
+def asked_now(config: RunConfig, recipe: Recipe, first: int = 0) -> Asked:
+    """Return what a configuration asks for."""
+    return Asked(first, config.size or recipe.size, {name: getattr(config.options, name) for name in recipe.growing})
+
+
+def asked_so_far(store: RunStore, recipe: Recipe) -> list[Asked]:
+    """Return what the run in a store was asked for, the earliest first."""
+    told = store.meta("growth")
+    if not told:  # a run of a version whose runs could not grow
+        configuration = store.told("configuration")
+        told = [{"first": 0, **{name: configuration.get(name) for name in ("size", *recipe.growing)}}]
+    return [
+        Asked(each["first"], each["size"] or recipe.size, {name: each[name] for name in recipe.growing})
+        for each in told
+    ]
+
+
+def growth_record(growth: Sequence[Asked]) -> list[dict[str, Any]]:
+    """Return what is stored, and said in ``run.json``, of what a run was asked for."""
+    return [{"first": each.first, "size": each.size, **each.options} for each in growth]
+
+
+def grown(store: RunStore, config: RunConfig, recipe: Recipe, folder: Path) -> list[Asked] | None:
+    """Return what a stored run was asked for once it is asked for something else now, None if it is the same.
+
+    Raises:
+        InputError: less is asked for than there is.
+        RunMismatchError: an option is narrower than it was.
+    """
+    before, now = asked_so_far(store, recipe), asked_now(config, recipe, store.attempts.decided())
+    if now.wish == before[-1].wish:
+        return None
+    accepted = store.results.count()
+    if now.size is not None and now.size < accepted:
+        raise InputError(
+            f"--size {now.size}: the set in {folder} has {accepted} samples already, and nothing is taken away; "
+            "name a larger --size or another folder"
+        )
+    for name, order in recipe.growing.items():
+        was, wanted = before[-1].options[name], now.options[name]
+        if order.index(wanted) < order.index(was):
+            raise RunMismatchError(
+                f"{option_name(name)} {wanted}: the run in {folder} has {option_name(name)} {was}, and nothing is "
+                f"taken away; name {option_name(name)} {was} or another folder"
+            )
+    return [*(each for each in before if each.first < now.first), now]
+
+
+def grow(store: RunStore, config: RunConfig, growth: Sequence[Asked]) -> None:
+    """Store what a run is asked for from now on; what was planned before and is not decided is forgotten."""
+    now = growth[-1]
+    configuration = {**store.told("configuration"), "size": config.size, **now.options}
+    store.replan({"growth": growth_record(growth), "configuration": configuration, "asked": now.size, "ending": None})

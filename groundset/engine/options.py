@@ -13,7 +13,7 @@ class RunOptions(ChunkingOptions):
     """The options of a run that do not belong to a recipe.
 
     Without ``size`` the recipe says how many samples there are to be; without ``mode`` and ``critic`` the model says
-    how it is asked and who decides (see :mod:`groundset.engine.modes`).
+    how it is asked and who decides (see :mod:`groundset.engine.config`).
     """
 
     documents: tuple[Path, ...] = option(

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from groundset import progress as progress_module
-from groundset.engine.decide import Settlement
+from groundset.engine.planner import Settlement
 from groundset.progress import Progress, duration, roughly
 from groundset.store.tables import Verdict
 from programs.types import Reject, Retrieval, Sample, StepRecord

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from groundset.compiling import modes
-from groundset.engine.config import RunConfig
-from groundset.engine.modes import choose_mode
+from groundset.engine.config import RunConfig, choose_mode
 from groundset.models.specs import parse_spec
 from programs.critics.states import folder_of
 from programs.modes import MODES

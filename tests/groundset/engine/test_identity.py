@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from scripted_run import write_documents
 
-from groundset.engine.config import RunConfig, make_config
+from groundset.engine.config import RunConfig, choose_mode, make_config
 from groundset.engine.identity import (
     ModelName,
     check_same,
@@ -13,7 +13,6 @@ from groundset.engine.identity import (
     identity_of,
     with_models,
 )
-from groundset.engine.modes import choose_mode
 from programs.errors import InputError, RunMismatchError
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from groundset.engine.config import make_config
-from groundset.engine.modes import ChosenMode, choose_mode
+from groundset.engine.config import ChosenMode, choose_mode, make_config
 from programs.errors import InputError, StateError
 from programs.modes import MODES
 

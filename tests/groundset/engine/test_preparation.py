@@ -1,6 +1,7 @@
 """What is read off chunks ahead of a run: stored in slices, told, and the same however it is worked out."""
 
 import hashlib
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 import scripted_run
 
-from groundset.engine import preparation, reading
+from groundset.engine import preparation
 from groundset.engine.config import make_config
 from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
@@ -167,7 +168,7 @@ def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pyt
         raise InterruptedError
 
     def readings(folder: str, processors: int) -> dict[str, Context]:
-        monkeypatch.setattr(reading, "usable_processors", lambda: processors)
+        monkeypatch.setattr(preparation, "usable_processors", lambda: processors)
         with store_of(tmp_path / folder, 100) as store:
             with pytest.raises(InterruptedError):
                 read_chunks(store, load_parser("en-core-web-sm"), Shown(), stop)
@@ -179,14 +180,14 @@ def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pyt
     assert any(context.parsed and context.grows["conditional"] is not None for context in alone.values())
     assert {context.language for context in alone.values()} == {"de", "en"}
     for name in ("_FEWEST_FOR_PROCESSES", "_FEWEST_FOR_EACH"):
-        monkeypatch.setattr(reading, name, 4)
+        monkeypatch.setattr(preparation, name, 4)
     assert readings("processes", 2) == alone
 
 
 def test_an_interrupt_from_the_terminal_ends_no_process_that_reads() -> None:
     handler = signal.getsignal(signal.SIGINT)
     command = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"]
-    with reading._interrupts_ignored():
+    with preparation._interrupts_ignored():
         assert subprocess.check_output(command, text=True) == "True\n"
     # A shell's background job ignores it from the start.
     assert subprocess.check_output(command, text=True) == f"{handler == signal.SIG_IGN}\n"
@@ -195,7 +196,7 @@ def test_an_interrupt_from_the_terminal_ends_no_process_that_reads() -> None:
 
 def test_a_process_that_reads_ends_with_the_one_that_started_it() -> None:
     child = (
-        "import sys, time; from groundset.engine.reading import _end_with; "
+        "import sys, time; from groundset.engine.preparation import _end_with; "
         "print('begun', flush=True); _end_with(int(sys.argv[1])); time.sleep(60)"
     )
     parent = f"import os, subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}, str(os.getpid())])"
@@ -223,3 +224,18 @@ def test_what_is_the_text_of_its_chunk_is_embedded_once(tmp_path: Path) -> None:
     assert marked
     assert embedded[: len(texts)] == sorted(texts, key=lambda text: -len(text))
     assert len(embedded) == len(set(embedded))
+
+
+CODE = "import warnings; warnings.warn('resource_tracker: 2 leaked'); warnings.warn('another')"
+
+
+@pytest.mark.parametrize("before", [None, "default"])
+def test_who_cleans_up_after_killed_processes_does_not_warn(monkeypatch, before):
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    if before:
+        monkeypatch.setenv("PYTHONWARNINGS", before)
+    with preparation._ends_unwarned():
+        ran = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
+    assert "resource_tracker" not in ran.stderr.replace(CODE, "")
+    assert "another" in ran.stderr
+    assert os.environ.get("PYTHONWARNINGS") == before

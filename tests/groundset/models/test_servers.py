@@ -16,7 +16,7 @@ import pytest
 from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMError
 
-from groundset.engine.failures import fatal_error
+from groundset.engine.engine import fatal_error
 from groundset.models import OpenAISpec, ensure_available, parse_spec, servers
 from groundset.models.answers import BoundedTransport, UnusableAnswerError
 from groundset.runtime.lms import open_lm

@@ -12,7 +12,7 @@ import pytest
 from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import LMError
 
-from groundset.engine.failures import fatal_error
+from groundset.engine.engine import fatal_error
 from groundset.models import servers
 from groundset.runtime import remote
 from groundset.runtime.journal import MemoryJournal

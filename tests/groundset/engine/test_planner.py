@@ -1,0 +1,337 @@
+"""What is tried next, and which questions are accepted."""
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundset.engine.planner import Demand, Planner, attempt_seed, make_sample
+from groundset.options import WINDOW
+from groundset.store.tables import Verdict
+from programs.recipes.base import Past
+from programs.types import Attempt, Chunk, Context, Draft, Outcome, Reject, Retrieval
+
+KINDS = ("simple", "reasoning", "conditional")
+ROUNDS = 4
+SHARES = dict.fromkeys(KINDS, 4)
+
+
+def encode(texts: Sequence[str]) -> np.ndarray:
+    """Return a row for each text, so that no two that differ are alike."""
+    rows = np.stack([np.random.default_rng(list(text.encode())).normal(size=64) for text in texts]).astype(np.float32)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def context(key: str) -> Context:
+    chunk = Chunk(chunk_id=key, doc_id="d", path="d.md", title="D", start=0, end=1, text="x")
+    return Context(chunk=chunk, passage="x", topic="D", language="en")
+
+
+class Offering:
+    """Offers every key for any evolution at first, and simply from then on until it is exhausted."""
+
+    rounds = ROUNDS
+    counts: ClassVar[dict[str, int]] = {}
+
+    def __init__(self, keys: int, *, without: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.keys = [f"c{number}" for number in range(keys)]
+        self._without = without or {}
+
+    def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
+        if any(each.exhausted for each in past):
+            return {}
+        kinds = KINDS if round_ == 0 else KINDS[:1]
+        return {kind: (context(key),) for kind in kinds if kind not in self._without.get(key, ())}
+
+
+def test_seeds_differ_and_are_repeatable():
+    seeds = {attempt_seed(seed, chunk, round_) for seed in range(5) for chunk in "abc" for round_ in range(3)}
+    assert len(seeds) == 45
+    assert all(0 <= seed < 2**31 for seed in seeds)
+    assert attempt_seed(1, "a", 0) == attempt_seed(1, "a", 0)
+
+
+def planning(agenda: Offering, shares: Mapping[str, int]) -> Planner:
+    return Planner([Demand(0, agenda, shares)], 0, encode)
+
+
+def key_of(attempt: Attempt) -> str:
+    return attempt.contexts[0].chunk.chunk_id
+
+
+def verdict_on(attempt: Attempt, luck: int) -> Verdict:
+    """Return what becomes of an attempt, by chance, but the same for the same attempt."""
+    chance = random.Random(f"{luck} {key_of(attempt)} {attempt.wanted} {attempt.round}")
+    accepted = chance.choice([None, None, attempt.wanted, "simple"])
+    return Verdict(accepted, chance.random() < 0.2)
+
+
+def follow(
+    keys: int, luck: int, ahead: int, patience: random.Random, demands: Sequence[Demand] = (), known: int = 0
+) -> list[Attempt]:
+    """Plan up to `ahead` attempts before their verdicts come, as the threads and their luck would have it.
+
+    ``known`` is the number of attempts that were decided by an earlier process.
+    """
+    planner = Planner(demands, 0, encode) if demands else planning(Offering(keys), SHARES)
+    attempts: list[Attempt] = []
+    for _ in range(known):
+        attempt = planner.next()
+        assert attempt is not None
+        attempts.append(attempt)
+        planner.follow(verdict_on(attempt, luck))
+    while True:
+        while len(attempts) - planner.decided < ahead and (attempt := planner.next()) is not None:
+            attempts.append(attempt)
+        if planner.decided == len(attempts):
+            assert planner.used_up
+            return attempts
+        for _ in range(patience.randint(1, len(attempts) - planner.decided)):
+            planner.follow(verdict_on(attempts[planner.decided], luck))
+
+
+@given(keys=st.integers(1, 30), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW), patience=st.randoms())
+def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(keys, luck, ahead, patience):
+    assert follow(keys, luck, ahead, patience) == follow(keys, luck, 1, random.Random(0))
+
+
+@given(
+    keys=st.integers(1, 30), more=st.integers(0, 10), luck=st.integers(0, 10**6), ahead=st.integers(1, 3 * WINDOW),
+    patience=st.randoms(), part=st.floats(0, 1),
+)  # fmt: skip
+def test_what_is_asked_for_later_changes_no_plan_before_and_is_planned_alike(keys, more, luck, ahead, patience, part):
+    before = follow(keys, luck, 1, random.Random(0))
+    first = round(part * len(before))
+    demands = (Demand(0, Offering(keys), SHARES), Demand(first, Offering(keys + more), dict.fromkeys(KINDS, 9)))
+    after = follow(keys, luck, ahead, patience, demands, known=first)
+    assert after[:first] == before[:first]
+    assert after == follow(keys, luck, 1, random.Random(0), demands, known=len(after) if luck % 2 else first)
+    assert {key_of(attempt) for attempt in after} == set(Offering(keys + more).keys)
+
+
+def test_a_later_agenda_begins_with_what_was_not_drawn_and_comes_back_to_the_rest():
+    demands = (Demand(0, Offering(6), {"simple": 3}), Demand(3, Offering(8), {"simple": 99}))
+    planner, drawn = Planner(demands, 0, encode), []
+    while (attempt := planner.next()) is not None:
+        drawn.append((key_of(attempt), attempt.round))
+        planner.follow(Verdict(None, False))
+    keys = [f"c{number}" for number in range(8)]
+    later = [(key, round_) for round_ in range(1, ROUNDS) for key in keys]
+    assert drawn == [*((key, 0) for key in keys), *later, *((key, 0) for key in keys[:3])]
+
+
+@given(keys=st.integers(1, 30), luck=st.integers(0, 10**6))
+def test_keys_are_drawn_in_rounds_until_they_are_exhausted(keys, luck):
+    attempts = follow(keys, luck, 1, random.Random(0))
+    assert [attempt.number for attempt in attempts] == list(range(len(attempts)))
+    assert [attempt.round for attempt in attempts] == sorted(attempt.round for attempt in attempts)
+    for key in {key_of(attempt) for attempt in attempts}:
+        drawn = [attempt for attempt in attempts if key_of(attempt) == key]
+        exhausted = [verdict_on(attempt, luck).exhausted for attempt in drawn]
+        assert not any(exhausted[:-1])
+        assert exhausted[-1] or drawn[-1].round == ROUNDS - 1
+
+
+def test_nothing_is_planned_beyond_the_window():
+    planner = planning(Offering(50), {"simple": 10})
+    attempts = [planner.next() for _ in range(WINDOW + 1)]
+    assert attempts[-1] is None
+    planner.follow(Verdict(None, False))
+    assert planner.next() is not None
+    assert planner.next() is None
+
+
+def test_contexts_wait_for_their_earlier_verdict_and_are_told_of_it():
+    seen: list[Sequence[Past]] = []
+
+    class Listening(Offering):
+        def offers(self, key, round_, past):
+            seen.append(past)
+            return super().offers(key, round_, past)
+
+    planner = planning(Listening(1), {"simple": 10})
+    assert planner.next() is not None
+    assert planner.next() is None
+    assert not planner.used_up
+    planner.follow(Verdict("simple", True))
+    assert planner.next() is None
+    assert planner.used_up
+    assert seen[0] == []
+    assert seen[-1] == [Past("simple", (), "simple", True)]
+
+
+def test_what_is_not_offered_is_never_tried():
+    planner = planning(Offering(3, without={"c0": KINDS, "c1": ("reasoning", "conditional")}), SHARES)
+    tried = []
+    while (attempt := planner.next()) is not None:
+        tried.append((key_of(attempt), attempt.wanted))
+        planner.follow(Verdict(None, True))
+    assert tried == [("c1", "simple"), ("c2", "conditional")]
+
+
+def test_an_evolution_that_always_fails_leaves_room_for_the_others():
+    planner = planning(Offering(100), SHARES)
+    tried = []
+    while len(tried) < 60 and (attempt := planner.next()) is not None:
+        tried.append(attempt.wanted)
+        planner.follow(Verdict(None, False))
+    assert tried.count("reasoning") > 15
+    assert tried.count("conditional") > 15
+
+
+def test_simple_questions_come_from_failed_evolutions_while_those_are_wanted():
+    planner = planning(Offering(100), {"simple": 1, "reasoning": 9, "conditional": 0})
+    wanted = []
+    while len(wanted) < 40 and (attempt := planner.next()) is not None:
+        wanted.append(attempt.wanted)
+        planner.follow(Verdict(None, False))
+    assert set(wanted) == {"reasoning"}
+
+
+@pytest.mark.parametrize("evolution", ["reasoning", "conditional"])
+def test_a_full_evolution_is_not_tried_again(evolution):
+    others = [other for other in KINDS if other != evolution]
+    shares = {kind: {evolution: 1, others[0]: 9, others[1]: 0}[kind] for kind in KINDS}
+    planner = planning(Offering(100), shares)
+    wanted = []
+    while len(wanted) < 40 and (attempt := planner.next()) is not None:
+        wanted.append(attempt.wanted)
+        planner.follow(Verdict(attempt.wanted if attempt.wanted == evolution else None, False))
+    first = wanted.index(evolution)
+    assert evolution not in wanted[first + WINDOW :]
+    assert others[1] not in wanted
+
+
+def test_after_the_first_round_a_mix_with_simple_questions_gives_way_to_the_size():
+    planner = planning(Offering(2, without={"c0": ("reasoning",), "c1": ("reasoning",)}), {"simple": 1})
+    rounds = []
+    while (attempt := planner.next()) is not None:
+        rounds.append(attempt.round)
+        planner.follow(Verdict("simple", False))
+    assert rounds == [0, 0, *[round_ for round_ in range(1, ROUNDS) for _ in range(2)]], "the window is not over"
+
+
+CHUNK = Chunk(
+    chunk_id="d-0",
+    doc_id="d",
+    path="d.md",
+    title="Harbour",
+    start=0,
+    end=5,
+    text="The old lighthouse at the harbour was built in 1910 by the city and its merchants.",
+)
+CONTEXT = Context(chunk=CHUNK, passage=CHUNK.text, topic="Harbour", language="en")
+ATTEMPT = Attempt(number=3, contexts=(CONTEXT,), wanted="reasoning", round=0, seed=9)
+
+
+def draft(question: str, evolution: str = "reasoning") -> Draft:
+    return Draft(
+        question=question,
+        answer="1910",
+        evolution=evolution,
+        contexts=(CHUNK,),
+        relevant=(("d-0",),),
+        retrieval=Retrieval(rank=1, retrieved_id="d-0", retrieved_content="x", score=1),
+        probability=0.75,
+        metadata={"focus": "x"},
+    )
+
+
+def deciding(shares: Mapping[str, int], limits: Mapping[str, int]) -> Planner:
+    return Planner([Demand(0, Offering(1), shares)], 0, encode, limits=limits)
+
+
+@pytest.fixture
+def planner() -> Planner:
+    return deciding({"simple": 1, "reasoning": 1, "conditional": 0}, {})
+
+
+def test_the_draft_comes_before_its_seed(planner):
+    decision = planner.decide(ATTEMPT, Outcome(drafts=(draft("Evolved?"), draft("Seed?", "simple"))))
+    assert decision.verdict == ("reasoning", False, (), False)
+    assert decision.sample is not None
+    assert decision.sample.question == "Evolved?"
+    assert not planner.is_full
+
+
+def test_the_seed_is_taken_where_the_draft_repeats_a_question(planner):
+    planner.decide(ATTEMPT, Outcome(drafts=(draft("Asked?", "simple"),)))
+    decision = planner.decide(ATTEMPT, Outcome(drafts=(draft("asked"), draft("Seed?", "simple"))))
+    assert [reject.step for reject in decision.rejects] == ["duplicate"]
+    assert decision.verdict.put_off, "there are enough simple ones for now"
+    assert decision.rejects[0].reason.startswith("repeats an accepted question: 'Asked?'")
+    assert decision.rejects[0].probability == 0.75
+    assert decision.sample is None
+    full = planner.decide(ATTEMPT, Outcome(drafts=(draft("Evolved?"),), exhausted=True))
+    assert full.verdict == ("reasoning", True, (), False)
+    assert planner.is_full
+
+
+def test_after_the_first_round_the_size_counts_for_more_than_the_mix(planner):
+    conditional = Outcome(drafts=(draft("Condition?", "conditional"),))
+    before = planner.decide(ATTEMPT, conditional)
+    assert (before.sample, before.rejects, before.verdict.put_off) == (None, (), True)
+    later = ATTEMPT.model_copy(update={"round": 1})
+    assert planner.decide(later, conditional).verdict.accepted == "conditional"
+
+
+def test_a_mix_without_simple_questions_never_gives_way(planner):
+    strict = deciding({"simple": 0, "reasoning": 1, "conditional": 0}, {})
+    refused = strict.decide(ATTEMPT.model_copy(update={"round": 1}), Outcome(drafts=(draft("Seed?", "simple"),)))
+    assert [reject.step for reject in refused.rejects] == ["mix"]
+    assert not refused.verdict.put_off
+
+
+def test_rejects_of_the_program_come_first(planner):
+    reject = Reject(step="judge", reason="not clear", chunk_id="d-0")
+    assert planner.decide(ATTEMPT, Outcome(rejects=(reject,))).rejects == (reject,)
+
+
+def test_a_sample_tells_where_it_comes_from():
+    sample = make_sample(ATTEMPT, draft("Evolved?"))
+    assert sample.id == make_sample(ATTEMPT, draft("Evolved?")).id
+    assert sample.id != make_sample(ATTEMPT, draft("Other?")).id
+    assert sample.language == "en"
+    assert sample.retrieval_gt == (("d-0",),)
+    assert sample.metadata == {"focus": "x", "attempt": 3, "round": 0, "seed": 9}
+
+
+def test_an_earlier_process_counts(planner):
+    sample = make_sample(ATTEMPT, draft("Evolved?"))
+    planner.restore([(sample, np.ones(64, dtype=np.float32) / 8)])
+    assert planner.accepted == {"reasoning": 1}
+    again = planner.decide(ATTEMPT, Outcome(drafts=(draft("evolved", "simple"),)))
+    assert [reject.step for reject in again.rejects] == ["duplicate"]
+
+
+def of_kind(text, kind):
+    return draft(text, "simple").model_copy(update={"metadata": {"kind": kind}})
+
+
+def test_no_kind_of_question_takes_more_than_its_limit_while_others_may_come(planner):
+    limited = deciding({"simple": 6}, {"time": 1, "person": 2, "place": 0})
+
+    def decided(text, kind, round_=0):
+        attempt = ATTEMPT.model_copy(update={"round": round_})
+        return limited.decide(attempt, Outcome(drafts=(of_kind(text, kind),)))
+
+    assert decided("When?", "time").sample is not None
+    later = decided("In which year?", "time")
+    assert (later.sample, later.rejects, later.verdict.put_off) == (None, (), True)
+    assert decided("Who?", "person").sample is not None
+    assert decided("In which year?", "time", round_=2).verdict.put_off, "something else may be left to ask"
+    assert decided("In which year?", "time", round_=3).sample is not None, "all chunks were drawn"
+    unwanted = decided("Where?", "place", round_=1)
+    assert [reject.reason for reject in unwanted.rejects] == ["there are enough questions that ask for a place"]
+    assert not unwanted.verdict.put_off
+    assert decided("What?", "thing").sample is not None, "no limit was set"
+
+
+def test_kinds_of_an_earlier_process_count(planner):
+    limited = deciding({"simple": 6}, {"time": 1})
+    limited.restore([(make_sample(ATTEMPT, of_kind("When?", "time")), np.ones(64, dtype=np.float32) / 8)])
+    assert limited.decide(ATTEMPT, Outcome(drafts=(of_kind("In which year?", "time"),))).verdict.put_off

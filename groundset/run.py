@@ -22,7 +22,6 @@ from groundset.folders import whole_folder
 from groundset.store.folder import check_free, database_path
 from groundset.store.lineage import Lineage, Parent
 from groundset.store.record import read_record, run_files, run_record, write_files
-from groundset.store.references import check_references
 from groundset.store.reviews import Consensus, Review, mended, readings, standing
 from groundset.store.run_store import RunStore
 from groundset.store.summary import account
@@ -86,9 +85,9 @@ class Run(Sequence[Sample]):
             chunks, documents = store.chunks(), store.documents()
             check_references(store, samples, chunks, documents)
             for role in _ROLES:
-                store.told("models", role, "name")
-            store.told("configuration", "embedder")
-            store.told("compiled")
+                store.required("models", role, "name")
+            store.required("configuration", "embedder")
+            store.required("compiled")
             run.__dict__ |= {
                 "samples": samples,
                 "question_vectors": _question_vectors(store, len(samples)),
@@ -307,7 +306,7 @@ def _parent(store: RunStore, folder: Path, samples: int) -> Parent:
     lineage = store.meta("lineage")
     return Parent(
         name=encodable(folder.resolve().name),
-        identity=store.told("digest"),
+        identity=store.required("digest"),
         samples=samples,
         lineage=None if lineage is None else Lineage.model_validate(lineage),
     )
@@ -333,3 +332,23 @@ def _digest(run: Run) -> str:
         for item in items:
             total.update(item.model_dump_json().encode())
     return total.hexdigest()
+
+
+def check_references(
+    store: RunStore, samples: Sequence[Sample], chunks: Sequence[Chunk], documents: Sequence[Document]
+) -> None:
+    """Refuse a run whose samples rest on chunks, or whose chunks on documents, that it does not hold.
+
+    Raises:
+        DamagedRunError: the message names the sample or the chunk.
+    """
+    sources, known = {document.doc_id for document in documents}, {chunk.chunk_id: chunk.doc_id for chunk in chunks}
+    for chunk in chunks:
+        if chunk.doc_id not in sources:
+            raise store.damaged(f"chunk {chunk.chunk_id} is of a document that it does not hold")
+    for sample in samples:
+        groups = sample.retrieval_gt
+        is_held = all(known.get(chunk.chunk_id) == chunk.doc_id for chunk in sample.contexts)
+        is_found = all(group and known.keys() >= set(group) for group in groups)
+        if not (sample.contexts and groups and is_held and is_found):
+            raise store.damaged(f"sample {sample.id} rests on a chunk that it does not hold")

@@ -101,7 +101,7 @@ def threshold_that_is_no_number(target: Target, folder: Path) -> str:
 
 
 def promise_that_is_no_number(target: Target, folder: Path) -> str:
-    """Promise a precision of NaN, from minus infinity up, on less than no rows."""
+    """QualityEstimate a precision of NaN, from minus infinity up, on less than no rows."""
 
     def change(state: dict[str, Any]) -> None:
         kind = next(iter(state["kinds"].values()))

@@ -45,7 +45,7 @@ def judge(options: JudgeOptions) -> None:
     from groundset.engine.judging import FIELDS, judged_rows, judging_lm
     from groundset.files import is_stream, json_line, whole_text
     from groundset.progress import Progress
-    from groundset.store.call_file import CallFile
+    from groundset.store.calls import CallFile
 
     model = judging_lm(options.critic, options.lm, options.critic_lm)
     rows = read_rows(options.file, FIELDS[options.kind])

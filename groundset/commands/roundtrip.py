@@ -65,7 +65,7 @@ def roundtrip(options: RoundtripOptions) -> None:
         check_inputs(run_files(options.run), options.out)
     check_store(options.vector_store)
     with RunStore.read(options.run) as store, whole_text(options.out) if options.out else nullcontext() as stream:
-        configuration = store.told("configuration")
+        configuration = store.required("configuration")
         config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # runs that were merged
         configs = retriever_configs(config, _names(options.embedder), _names(options.chunker), sizes, mixed=mixed)
         comparison = compare(

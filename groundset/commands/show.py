@@ -143,8 +143,8 @@ def _rejects(refused: Sequence[Row], steps: frozenset[str] | None) -> list[Row]:
 
 def _write_refused(run: Path, steps: frozenset[str] | None, limit: int | None, out: Path) -> None:
     from groundset.files import write_rows
+    from groundset.store.pieces import refused_rows
     from groundset.store.record import run_files
-    from groundset.store.refused import refused_rows
     from groundset.store.run_store import RunStore
 
     check_out(out, run_files(run))

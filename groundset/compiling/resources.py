@@ -24,7 +24,7 @@ from groundset.retrieval.stores import open_store
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
-from groundset.store.call_file import CallFile
+from groundset.store.calls import CallFile
 from optimizers.gold import Decided, read_gold
 from optimizers.gold_rows import GoldRow, licences_of
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels

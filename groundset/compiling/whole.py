@@ -20,7 +20,7 @@ from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
-from groundset.store.call_file import CallFile
+from groundset.store.calls import CallFile
 from optimizers.attempts import attempt_examples, labelled_chunk
 from optimizers.labels import ChunkLabel, Split, hashes_of, read_labels
 from optimizers.report import new_state, state_text

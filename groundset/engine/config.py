@@ -70,10 +70,11 @@ class RunConfig(RunOptions):
         """Return the name of the critic; that of modes that do not write freely where nobody chose one."""
         return self.critic or "head"
 
-    def told(self) -> dict[str, Any]:
-        """Return all options by name as JSON values, those of the recipe among them: what ``--config`` reads again."""
-        own = self.model_dump(mode="json")
-        return {**{name: value for name, value in own.items() if name != "options"}, **own["options"]}
+    def to_dict(self) -> dict[str, Any]:
+        """Return all options by name as JSON values, those of the recipe included: what ``--config`` reads again."""
+        options = self.model_dump(mode="json")
+        recipe_options: dict[str, Any] = options.pop("options")
+        return options | recipe_options
 
     def corpus_options(self) -> CorpusOptions:
         """Return the part that says how documents become chunks."""
@@ -108,15 +109,15 @@ def make_config(given: Mapping[str, Any], file: Path | None = None) -> RunConfig
     """
     options = {name: value for name, value in given.items() if value is not None and value != ()}
     in_file = {} if file is None else read_config_file(file)
-    told = {**{name: value for name, value in in_file.items() if value is not None}, **options}
-    recipe = told.get("recipe", RunConfig.model_fields["recipe"].default)
+    options_in_all = {**{name: value for name, value in in_file.items() if value is not None}, **options}
+    recipe = options_in_all.get("recipe", RunConfig.model_fields["recipe"].default)
     if recipe not in RECIPES:
         raise InputError(f"--recipe {recipe}: no such recipe; choose one of {', '.join(RECIPES)}")
-    common = {name: value for name, value in told.items() if name in RunConfig.model_fields}
+    common = {name: value for name, value in options_in_all.items() if name in RunConfig.model_fields}
     for model in ("lm", "critic_lm"):
-        if model in told and model not in options:
+        if model in options_in_all and model not in options:
             common[f"{model}_file"] = file
-    others = {name: value for name, value in told.items() if name not in common}
+    others = {name: value for name, value in options_in_all.items() if name not in common}
     known = recipe_options()
     for name in others:
         if name not in known:

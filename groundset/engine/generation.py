@@ -100,7 +100,7 @@ def run_generation(
         store, growth = stack.enter_context(RunStore.open(out)) if holds_run(out) else None, None
         if store is not None:
             _refuse_derived(store, out)
-            check_same(store.told("identity"), identity, out)
+            check_same(store.required("identity"), identity, out)
             growth = grown(store, config, recipe, out)
             if growth is None and (ended := _ending(store)) is not None:
                 progress.finished(out, store.results.count(), store.meta("asked"))
@@ -122,7 +122,7 @@ def run_generation(
             corpus = _read_corpus(config, models.embedder, progress, verbose)
             store = stack.enter_context(_create_store(chosen, recipe, out, corpus, compiled, identity))
         else:
-            check_same(store.told("identity"), identity, out)
+            check_same(store.required("identity"), identity, out)
             if growth is not None:
                 grow(store, config, growth)
         clock = Clock(store, started)
@@ -172,9 +172,10 @@ def _check_names(config: RunConfig) -> None:
 
 def _refuse_derived(store: RunStore, out: Path) -> None:
     if lineage := store.meta("lineage"):
+        made_by = Lineage.model_validate(lineage).command_line()
         raise RunMismatchError(
-            f"--out {out}: the run there was made by {Lineage.model_validate(lineage).told()}, so nothing can be added "
-            "to it; generate into another folder, and join both by `groundset merge`"
+            f"--out {out}: the run there was made by {made_by} and cannot be continued; choose another --out, and join "
+            "both by `groundset merge`"
         )
 
 
@@ -227,7 +228,7 @@ def _ending(store: RunStore) -> Ending | None:
 
 def _recorded(chosen: ChosenMode) -> dict[str, Any]:
     """Return the configuration as it was given, but for the rank: figures of retrieval cannot be read without it."""
-    given, settled = chosen.given.anchored().told(), chosen.config.told()
+    given, settled = chosen.given.anchored().to_dict(), chosen.config.to_dict()
     return {name: settled[name] if name == "max_rank" else value for name, value in given.items()}
 
 

@@ -163,7 +163,7 @@ def asked_so_far(store: RunStore, recipe: Recipe) -> list[Asked]:
     """Return what the run in a store was asked for, the earliest first."""
     told = store.meta("growth")
     if not told:  # a run of a version whose runs could not grow
-        configuration = store.told("configuration")
+        configuration = store.required("configuration")
         told = [{"first": 0, **{name: configuration.get(name) for name in ("size", *recipe.growing)}}]
     return [
         Asked(each["first"], each["size"] or recipe.size, {name: each[name] for name in recipe.growing})
@@ -205,5 +205,5 @@ def grown(store: RunStore, config: RunConfig, recipe: Recipe, folder: Path) -> l
 def grow(store: RunStore, config: RunConfig, growth: Sequence[Asked]) -> None:
     """Store what a run is asked for from now on; what was planned before and is not decided is forgotten."""
     now = growth[-1]
-    configuration = {**store.told("configuration"), "size": config.size, **now.options}
+    configuration = {**store.required("configuration"), "size": config.size, **now.options}
     store.replan({"growth": growth_record(growth), "configuration": configuration, "asked": now.size, "ending": None})

@@ -12,7 +12,7 @@ from programs.text import plain_passage
 if TYPE_CHECKING:
     from groundset.engine.preparation import Phases
     from groundset.engine.states import Compiled
-    from groundset.store.call_file import CallFile
+    from groundset.store.calls import CallFile
     from programs.critics import Critic
     from programs.deciding import Decision
 

@@ -15,7 +15,7 @@ from groundset.report.measurements import distinct
 from groundset.report.measures import MEASURES, Measure, drawn
 from groundset.report.page import UNKNOWN, Chart, PageSection, PageTable, bounds, interval, percent, render
 from groundset.stats import ALPHA, Contrast, Values, contrast_shares, contrast_values, holm, p_text, wilson
-from groundset.store.promise import promise_of
+from groundset.store.quality import estimate_quality
 from programs.errors import InputError
 
 _TESTS = (
@@ -261,7 +261,7 @@ def _samples(run: RunAnalysis) -> str:
 
 
 def _expected(run: RunAnalysis) -> str:
-    found = promise_of(run.meta["compiled"], run.samples)
+    found = estimate_quality(run.meta["compiled"], run.samples)
     return f"{percent(found.share)} ({bounds(found.low, found.high)})" if found else UNKNOWN
 
 

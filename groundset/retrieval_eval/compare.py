@@ -14,6 +14,7 @@ from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.configs import RetrieverConfig
 from groundset.retrieval_eval.passages import PassageFinder, asked_about
+from groundset.run import check_references
 from groundset.stats import (
     ALPHA,
     Estimate,
@@ -26,7 +27,6 @@ from groundset.stats import (
     permutation,
     resampling_units,
 )
-from groundset.store.references import check_references
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
 from programs.types import Chunk, Sample
@@ -215,7 +215,7 @@ class _Search:
         self._asked = [asked_about(sample, known) for sample in samples]
         self._questions = [sample.question for sample in samples]
         self._question_vectors = {
-            store.told("configuration", "embedder"): np.stack(list(store.results.vectors())),
+            store.required("configuration", "embedder"): np.stack(list(store.results.vectors())),
         }
         self._cuts: dict[CorpusOptions | None, list[Chunk]] = {self._own.options: chunks}
         needed = [config.embedder for config in configs[1:]]
@@ -223,7 +223,7 @@ class _Search:
             needed.append(self._own.embedder)
         self._embedders = {name: load_embedder(name) for name in dict.fromkeys(needed)}
         own = self._embedders.get(self._own.embedder)
-        if own is not None and own.sha256 != store.told("models", "embedder").get("sha256"):
+        if own is not None and own.sha256 != store.required("models", "embedder").get("sha256"):
             raise InputError(f"{self._own.embedder} has other weights now than when the run in {store.folder} was made")
 
     def measure(self, config: RetrieverConfig) -> Result:

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundset.review.session import ListedItem, ReviewSession
-from groundset.store.pieces import PieceTable
-from groundset.store.refused import answer_to
+from groundset.store.pieces import PieceTable, answer_to
 from programs.types import Chunk, StepRecord
 
 Span = tuple[int, int]

@@ -44,7 +44,7 @@ class Lineage(_Frozen):
     options: dict[str, Any] = Field(default_factory=dict)
     parents: tuple[Parent, ...]
 
-    def told(self) -> str:
+    def command_line(self) -> str:
         """Return the command line in backquotes, without its ``--out``."""
         words = [self.command, *(parent.name for parent in self.parents)]
         for name, value in self.options.items():

@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -15,9 +15,9 @@ from groundset.files import json_text, write_rows, write_text
 from groundset.options import WINDOW
 from groundset.store.meta import check_meta
 from groundset.store.run_store import RunStore
-from groundset.store.wording import mode_record
 from programs.errors import DamagedRunError, InputError, RunError
-from programs.types import Chunk, Reject, Sample
+from programs.focus import is_whole
+from programs.types import Chunk, Focus, Reject, Sample
 
 _LIBRARIES = (
     "dspy", "faiss-cpu", "markitdown", "numpy", "py3langid", "pydantic", "sentence-transformers", "torch", "xllamacpp",
@@ -127,9 +127,9 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "critic_calls": critic_calls(store),
         "seconds": round(seconds, 2),
         "started": started,
-        "critic": store.told("models", "critic").get("compiled"),
+        "critic": store.required("models", "critic").get("compiled"),
         "compiled": store.meta("compiled"),
-        "models": store.told("models"),
+        "models": store.required("models"),
         "configuration": store.meta("configuration"),
         "identity": store.meta("digest"),
         "documents": documents,
@@ -140,14 +140,41 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
         "agenda": store.meta("agenda"),
         "tracked": store.meta("tracked"),
         "lineage": store.meta("lineage"),
-        "program": store.told("identity", "program"),
+        "program": store.required("identity", "program"),
         "versions": library_versions(),
     }
 
 
+def by_rule(samples: Iterable[Sample]) -> int:
+    """Return how many questions are the words of a rule: what syntax began, with a question mark after it."""
+    return sum(sample.question in _of_rules(sample) for sample in samples)
+
+
+def _of_rules(sample: Sample) -> set[str]:
+    """Return the questions that syntax alone gave the words of, among those that were asked for a sample."""
+    openings = [str(record.output.get("opening") or "") for record in sample.trail if record.step == "question"]
+    return {f"{opening}?" for opening in openings if is_whole(Focus(sentence="", answer="", opening=opening))}
+
+
+def mode_record(store: RunStore) -> dict[str, Any] | None:
+    """Return what ``run.json`` says of the mode, None for runs of versions that had none.
+
+    ``by_rule`` and ``by_model`` count the questions by who gave them their words; ``missing`` says for each evolution
+    of the mix how many samples it lacks.
+    """
+    mode = store.meta("mode")
+    if mode is None:
+        return None
+    total = store.results.count()
+    rule = by_rule(store.results.samples())
+    shares, made = store.meta("shares") or {}, store.results.evolution_counts()
+    missing = {name: share - made.get(name, 0) for name, share in shares.items() if made.get(name, 0) < share}
+    return {**mode, "by_rule": rule, "by_model": total - rule, "missing": missing}
+
+
 def critic_calls(store: RunStore) -> dict[str, float] | None:
     """Return what the calls of a second language model took, None where there is none."""
-    if "critic_lm" not in store.told("models"):
+    if "critic_lm" not in store.required("models"):
         return None
     totals = store.critic_calls.totals()
     return {**totals._asdict(), "seconds": round(totals.seconds, 2)}

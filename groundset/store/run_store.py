@@ -26,12 +26,11 @@ import numpy as np
 
 from groundset.files import json_text, whole_file
 from groundset.store.calls import CALLS_SCHEMA, CRITIC_CALLS, CRITIC_CALLS_SCHEMA, CallTable
-from groundset.store.database import Database
+from groundset.store.database import Database, check_sound
 from groundset.store.folder import FolderLock, check_files, database_path, make_folder
 from groundset.store.meta import stored_meta
 from groundset.store.pieces import PieceTable
 from groundset.store.reviews import REVIEWS_SCHEMA, ReviewTable
-from groundset.store.soundness import check_sound
 from groundset.store.tables import AttemptTable, ResultTable, Vectors, as_vector
 from programs.errors import DamagedRunError, InputError, RunError
 from programs.types import Chunk, Context, Document, Reject, StepRecord
@@ -224,8 +223,8 @@ class RunStore:
         statement = "SELECT name, value FROM meta WHERE name = ?"
         return next(self._database.read(stored_meta, statement, (name,)), None)
 
-    def told(self, *path: str) -> Any:
-        """Return a value that every run has stored: its name, and the keys that lead to it.
+    def required(self, *path: str) -> Any:
+        """Return a stored value that no run lacks, by its name and the keys that lead to it.
 
         Raises:
             DamagedRunError: it is missing, or not what a run stores there.
@@ -235,7 +234,7 @@ class RunStore:
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
         if value is None:
-            raise self.damaged(f"it does not tell the {' '.join(path)}")
+            raise self.damaged(f"it lacks the {' '.join(path)}")
         return value
 
     def damaged(self, how: str) -> DamagedRunError:

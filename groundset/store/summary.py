@@ -10,11 +10,9 @@ from groundset.options import DEFAULT_LM
 from groundset.progress import counted, duration, of_asked
 from groundset.store.calls import CallTotals
 from groundset.store.lineage import Lineage
-from groundset.store.promise import is_of_runs, promise_of
-from groundset.store.record import RunFiles
+from groundset.store.quality import estimate_quality, is_of_runs
+from groundset.store.record import RunFiles, mode_record
 from groundset.store.run_store import RunStore
-from groundset.store.wording import tell_mode
-from programs.modes import MODES
 
 _REASONS = 3
 
@@ -25,7 +23,7 @@ def account(store: RunStore, reason: str | None) -> list[str]:
     lines = [_made_from(store, made_from) if made_from else _kept(store)]
     if asked_for := store.results.kind_counts():
         lines.append(f"The questions ask for: {', '.join(f'{kind} {count}' for kind, count in asked_for.items())}.")
-    lines += [*_growth(store), *tell_mode(store)]
+    lines += [*_growth(store), *_mode(store)]
     if reason:
         lines.append(f"{reason[:1].upper()}{reason[1:]}")
     lines += [*_expected(store), *_alternatives(store)]
@@ -55,13 +53,13 @@ def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None)
 
 def shortage(store: RunStore) -> str:
     """Return why a run ended with fewer samples than were asked for."""
-    configuration = store.told("configuration")
-    missing = store.told("asked") - sum(store.results.evolution_counts().values())
+    configuration = store.required("configuration")
+    missing = store.required("asked") - sum(store.results.evolution_counts().values())
     easy = configuration.get("ask") == "easy" and configuration.get("parser") != "none"
     reasons = store.results.reasons().items()
     refused = Counter({f"{step}: {reason}": count for step, found in reasons for reason, count in found.items()})
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
-    agenda = ", ".join(f"{name} {count}" for name, count in store.told("agenda").items())
+    agenda = ", ".join(f"{name} {count}" for name, count in store.required("agenda").items())
     how = "what is easy (where the grammar of a sentence begins the question)" if easy else "as often as makes sense"
     mend = "More documents or a lower --size would help"
     further = "; --ask all, in the same folder, goes on to what is hard, where about one question in two is good"
@@ -83,7 +81,7 @@ def _made_from(store: RunStore, lineage: Mapping[str, Any]) -> str:
     documents, chunks = store.corpus_size()
     return (
         f"{counted(store.results.count(), 'sample')}{_evolutions(store)} on {counted(chunks, 'chunk')} of "
-        f"{counted(documents, 'document')}, made by {Lineage.model_validate(lineage).told()}."
+        f"{counted(documents, 'document')}, made by {Lineage.model_validate(lineage).command_line()}."
     )
 
 
@@ -114,23 +112,25 @@ def _expected(store: RunStore) -> list[str]:
     """Return what share of the accepted questions to expect good, where a compiled critic knows."""
     total = sum(store.results.evolution_counts().values())
     compiled = store.meta("compiled")
-    promise = promise_of(compiled, store.results.samples())
+    estimate = estimate_quality(compiled, store.results.samples())
     if _asked_freely(store):
         return []
-    if promise is None and total and is_of_runs(compiled):
+    if estimate is None and total and is_of_runs(compiled):
         return ["None of these questions was easy to ask, and readers sign fewer of such: read them all."]
-    if promise is None:
+    if estimate is None:
         return []
-    good, low, high = (round(100 * share) for share in (promise.share, promise.low, promise.high))
-    whose = "questions of other runs" if promise.of_runs else "labelled questions"
+    good, low, high = (round(100 * share) for share in (estimate.share, estimate.low, estimate.high))
+    whose = "questions of other runs" if estimate.of_runs else "labelled questions"
     told = f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on {whose})"
-    if others := total - promise.said_of:
-        told += f"; this holds for the {promise.said_of} that were easy to ask, not for the other {others}"
+    if others := total - estimate.covers:
+        told += f"; this holds for the {estimate.covers} that were easy to ask, not for the other {others}"
         told += ", of which readers sign fewer"
     return [f"{told}; read them before you rely on them."]
 
 
 def _asked_freely(store: RunStore) -> bool:
+    from programs.modes import MODES  # imports dspy, which most who read a run do without
+
     mode = MODES.get((store.meta("mode") or {}).get("name", ""))
     return mode is not None and mode.writes_freely
 
@@ -143,6 +143,24 @@ def _better_model(store: RunStore) -> list[str]:
         "A larger model would read whole passages and ask how, why and across passages too: "
         "--lm openai/MODEL@URL names one on a server, --lm FILE.gguf one of your own."
     ]
+
+
+def _mode(store: RunStore) -> list[str]:
+    """Return what a summary says of the mode: why it was taken, whose words the questions are, what the mix lacks."""
+    mode = mode_record(store)
+    if mode is None or not store.results.count():
+        return []
+    rule, written = mode["by_rule"], mode["by_model"]
+    whose = f"the words of {rule} questions were given by the syntax of a sentence, those of {written} by the model"
+    if not rule:
+        whose = "the model wrote every question"
+    lines = [f"Asked in mode {mode['name']} ({mode['why']}): {whose}."]
+    if mode["missing"] and len(store.meta("shares") or {}) > 1:  # of a single evolution the size says it
+        told = ", ".join(f"{count} {name}" for name, count in mode["missing"].items())
+        lines.append(f"The mix lacks {told}: the passages carry no more of them, or this model does not write them.")
+    if _asked_freely(store):
+        lines.append("What share of such questions is good was not measured for this model; read them.")
+    return lines
 
 
 def _alternatives(store: RunStore) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from groundset.files import encodable
-from groundset.store.promise import Promise, promise_of
+from groundset.store.quality import QualityEstimate, estimate_quality
 from groundset.store.record import run_files, write_record
 from groundset.store.run_store import RunStore
 from groundset.tracking.place import VARIABLE, Place, shown, store_host, tracking_place, user_folder
@@ -50,8 +50,8 @@ def track(record: Path, store: TrackingStore) -> Tracked:
         RunError: the record cannot be written.
     """
     with RunStore.read(record.parent) as run:
-        promise = promise_of(run.meta("compiled"), run.results.samples())
-    run_id = log_generation(record, store, promise)
+        estimate = estimate_quality(run.meta("compiled"), run.results.samples())
+    run_id = log_generation(record, store, estimate)
     facts = json.loads(record.read_text(encoding="utf-8"))
     version = _version(_key(record, facts), texts=store.keeps_texts)
     with RunStore.open(record.parent) as run:
@@ -86,8 +86,8 @@ def log_report(run: Path, page: str, name: str, *, texts: bool) -> Tracked | Non
     return Tracked(before["run_id"], place.uri, usual, None if texts else host)
 
 
-def log_generation(record: Path, store: TrackingStore, promise: Promise | None = None) -> str:
-    """Log a run by its ``run.json``: configuration, counts, tokens, what its critic promises, samples.
+def log_generation(record: Path, store: TrackingStore, estimate: QualityEstimate | None = None) -> str:
+    """Log a run by its ``run.json``: configuration, counts, tokens, the quality estimate, samples.
 
     A run that was logged before is not logged again, unless it has grown. Samples are logged if the store keeps texts;
     on another machine no names of documents and no addresses of models are. Returns the id that the store gave it.
@@ -116,12 +116,12 @@ def log_generation(record: Path, store: TrackingStore, promise: Promise | None =
     metrics |= {f"critic_{name}": float(count) for name, count in (facts.get("critic_calls") or {}).items()}
     for step, counts in facts["counts"].items():
         metrics |= {f"{step}_{what}": float(count) for what, count in counts.items()}
-    if promise is not None:
+    if estimate is not None:
         metrics |= {
-            "expected_good": promise.share,
-            "expected_good_low": promise.low,
-            "expected_good_high": promise.high,
-            "expected_good_said_of": float(promise.said_of),
+            "expected_good": estimate.share,
+            "expected_good_low": estimate.low,
+            "expected_good_high": estimate.high,
+            "expected_good_said_of": float(estimate.covers),
         }
     name = encodable(record.parent.name)
     return store.log_run(name, _key(record, facts), parameters, metrics, record.parent / "samples.jsonl")

@@ -17,7 +17,7 @@ from groundset.report.page import (
     percent,
     share_metric,
 )
-from groundset.store.promise import is_easy, promise_of
+from groundset.store.quality import estimate_quality, is_easy
 
 
 def section(run: RunAnalysis) -> PageSection:
@@ -88,14 +88,14 @@ def _by_kind(run: RunAnalysis) -> list[PageTable]:
 
 def _expected_good(run: RunAnalysis) -> Metric:
     """Return the quality estimate, with what it was measured on."""
-    found, name = promise_of(run.meta["compiled"], run.samples), "Expected good"
+    found, name = estimate_quality(run.meta["compiled"], run.samples), "Expected good"
     if found is None:
         return Metric(name, UNKNOWN, meaning="the critic was not measured on labels for questions like these")
     meaning = "of labelled questions, those that the threshold of the critic accepts"
     if found.of_runs:
         meaning = "of reviewed questions of other runs, those that the threshold of the critic accepts"
-    if found.said_of < len(run.samples):
-        meaning += f"; holds for the {found.said_of:,} samples that were easy to ask, not for the others"
+    if found.covers < len(run.samples):
+        meaning += f"; holds for the {found.covers:,} samples that were easy to ask, not for the others"
     n, rows = "labelled questions; how many is not noted", found.measured_on
     if rows is not None:
         n = f"{rows:,} questions of runs" if found.of_runs else counted(rows, "labelled question")

@@ -20,7 +20,7 @@ from groundset.sets.exports.hf import CORPUS, QA, by_split
 from groundset.sets.exports.rows import kind_of
 from groundset.sets.hub.readers import Readers
 from groundset.store.lineage import UNKNOWN_MODEL
-from groundset.store.promise import promise_of
+from groundset.store.quality import estimate_quality
 from programs.types import Sample
 
 BEGIN, END = "<!-- groundset:begin -->", "<!-- groundset:end -->"
@@ -104,7 +104,7 @@ def card_body(publication: Publication) -> str:
     content, record = publication.content, publication.record
     models = record.get("models") or {}
     critics = record.get("compiled") or {}
-    promise = promise_of(critics, content.samples)
+    promise = estimate_quality(critics, content.samples)
     splits = by_split(content.samples)
     told = _template().render(
         card=publication,

@@ -171,7 +171,7 @@ def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, pr
         chunk_vectors=chunk_vectors,
         documents=laid_out.documents,
         settings={
-            "configuration": {**dict.fromkeys(make_config(known).told()), "documents": [], **known},
+            "configuration": {**dict.fromkeys(make_config(known).to_dict()), "documents": [], **known},
             "models": {
                 "lm": _UNKNOWN,
                 "embedder": {"name": embedder, "sha256": model.sha256},

@@ -25,8 +25,8 @@ def test_defaults_then_file_then_options(tmp_path):
 
 def test_a_former_record_is_a_configuration(tmp_path):
     former = make_config({"documents": DOCS, "size": 3, "chunk_size": 500, "lm": "own.gguf"}).anchored()
-    (tmp_path / "run.json").write_text(json.dumps({"configuration": former.told(), "status": "x"}))
-    assert make_config({}, tmp_path / "run.json").told() == former.told()
+    (tmp_path / "run.json").write_text(json.dumps({"configuration": former.to_dict(), "status": "x"}))
+    assert make_config({}, tmp_path / "run.json").to_dict() == former.to_dict()
     assert former.lm == str(Path("own.gguf").absolute())
 
 
@@ -83,7 +83,7 @@ def test_names_are_no_paths_though_folders_are_called_so(tmp_path, monkeypatch):
 
 
 def test_paths_that_an_older_record_left_relative_stay_so(tmp_path):
-    told = make_config({"documents": DOCS}).anchored().told()
+    told = make_config({"documents": DOCS}).anchored().to_dict()
     (tmp_path / "run.json").write_text(json.dumps({"configuration": {**told, **PATHS}}))
     assert chosen(make_config({}, tmp_path / "run.json")) == PATHS
 

@@ -66,7 +66,7 @@ def make_run(
     given = {"embedder": embedder.name, "documents": tuple(documents), "max_rank": 0, **configuration}
     config = make_config({**options.model_dump(exclude={"duplicate_threshold"}), **given})
     meta = {
-        "configuration": config.told(),
+        "configuration": config.to_dict(),
         "models": {"embedder": {"name": embedder.name, "sha256": embedder.sha256}},
     }
     with RunStore.create(folder, meta=meta, documents=corpus.documents, chunks=corpus.chunks) as store:

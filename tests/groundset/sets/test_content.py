@@ -19,7 +19,7 @@ from groundset.retrieval_eval.configs import retriever_configs
 from groundset.run import Run, save_run
 from groundset.sets.exports.writing import export_run, exported_run
 from groundset.store.lineage import Lineage, Parent
-from groundset.store.refused import refused_rows
+from groundset.store.pieces import refused_rows
 from groundset.store.run_store import RunStore
 from programs.errors import InputError, RunError, RunMismatchError
 from programs.types import Reject
@@ -116,7 +116,7 @@ def test_nothing_is_generated_into_it(tmp_path: Path) -> None:
     before = Run.loaded(tmp_path / "run").parents
     docs = scripted_run.write_documents(tmp_path / "docs")
     openers = Openers(scripted_run.lm_opener(scripted_run.ScriptedEngine()), scripted_run.Encoder)
-    refused = r"was made by `groundset sample first .*`, so nothing can be added"
+    refused = r"was made by `groundset sample first .*` and cannot be continued"
     with pytest.raises(RunMismatchError, match=refused):
         run_generation(make_config({"documents": (docs,)}), tmp_path / "run", openers=openers)
     assert Run.loaded(tmp_path / "run").parents == before

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from groundset.store.promise import Promise, is_easy, promise_of
+from groundset.store.quality import QualityEstimate, estimate_quality, is_easy
 from programs.types import Chunk, Retrieval, Sample, StepRecord
 
 CHUNK = Chunk(chunk_id="c", doc_id="d", path="d.md", title="", start=0, end=5, text="Tarn.")
@@ -27,15 +27,17 @@ def test_what_syntax_gave_its_words_was_easy_to_ask() -> None:
 
 
 def test_what_was_measured_on_runs_is_said_of_what_was_as_easy() -> None:
-    assert promise_of({"judge": OF_RUNS}, [EASY, HARD, EASY, TAUGHT]) == Promise(0.88, 0.78, 0.94, 60, True, 2)
-    assert promise_of({"judge": OF_RUNS}, [HARD]) is None
+    assert estimate_quality({"judge": OF_RUNS}, [EASY, HARD, EASY, TAUGHT]) == QualityEstimate(
+        0.88, 0.78, 0.94, 60, True, 2
+    )
+    assert estimate_quality({"judge": OF_RUNS}, [HARD]) is None
 
 
 @pytest.mark.parametrize("compiled", [None, {}, {"judge": {"threshold": 0.4}}])
 def test_a_critic_that_was_not_measured_promises_nothing(compiled: Any) -> None:
-    assert promise_of(compiled, [EASY]) is None
+    assert estimate_quality(compiled, [EASY]) is None
 
 
 def test_what_was_measured_on_labels_is_said_of_all() -> None:
     labels = {name: value for name, value in OF_RUNS.items() if name != "kinds"}
-    assert promise_of({"judge": labels}, [EASY, HARD]) == Promise(0.88, 0.78, 0.94, 60, False, 2)
+    assert estimate_quality({"judge": labels}, [EASY, HARD]) == QualityEstimate(0.88, 0.78, 0.94, 60, False, 2)

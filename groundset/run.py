@@ -171,7 +171,7 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def started(self) -> datetime | None:
-        """Return when the run was begun."""
+        """Return when the run was started."""
         started, _ = self._read(RunStore.spent)
         return datetime.fromisoformat(started) if started else None
 

@@ -82,18 +82,18 @@ class Workers:
 
 
 class Watcher(Protocol):
-    """Is told what happens, from the thread that it happens in."""
+    """Shows how a run proceeds; its methods are called from the thread that they report on."""
 
     def step(self, record: StepRecord) -> None:
-        """Take what a step said."""
+        """Take the record of a step."""
         ...
 
     def decided(self, settlement: Settlement) -> None:
-        """Take what was decided on an attempt."""
+        """Take the decision on an attempt."""
         ...
 
     def tick(self) -> None:
-        """Take the chance to show something; called at least every second."""
+        """Update what is shown; called at least every second."""
         ...
 
 

@@ -107,7 +107,7 @@ def run_generation(
                 return _end(store, ended)
             asked = store.meta("asked") if growth is None else growth[-1].size
             progress.going_on(out, store.results.count(), asked, store.attempts.decided())
-        models = RunModels(config, openers, stack, journals, tell=progress.note, verbose=verbose)
+        models = RunModels(config, openers, stack, journals, note=progress.note, verbose=verbose)
         users = Users(
             config.deciding,
             models.embedder.sha256,
@@ -213,7 +213,7 @@ def _read_corpus(config: RunConfig, embedder: Any, progress: Progress, verbose: 
 
 
 def _all_usage(store: RunStore, usage: Usage) -> Usage:
-    """Return what tells the calls and tokens of all processes that worked on a run."""
+    """Return a function that counts the calls and tokens of all processes that worked on a run."""
     both = [table.totals()._asdict() for table in (store.calls, store.critic_calls)]
     earlier = {name: sum(each[name] for each in both) for name in both[0]}
     return lambda: {name: earlier[name] + count for name, count in usage().items() if name in earlier}

@@ -149,8 +149,8 @@ class Asked(NamedTuple):
     options: dict[str, Any]
 
     @property
-    def wish(self) -> tuple[int | None, dict[str, Any]]:
-        """Return what is asked for, wherever it begins."""
+    def demand(self) -> tuple[int | None, dict[str, Any]]:
+        """Return what is asked for, without where it begins."""
         return self.size, self.options
 
 
@@ -161,13 +161,13 @@ def asked_now(config: RunConfig, recipe: Recipe, first: int = 0) -> Asked:
 
 def asked_so_far(store: RunStore, recipe: Recipe) -> list[Asked]:
     """Return what the run in a store was asked for, the earliest first."""
-    told = store.meta("growth")
-    if not told:  # a run of a version whose runs could not grow
+    growth = store.meta("growth")
+    if not growth:  # a run of a version whose runs could not grow
         configuration = store.required("configuration")
-        told = [{"first": 0, **{name: configuration.get(name) for name in ("size", *recipe.growing)}}]
+        growth = [{"first": 0, **{name: configuration.get(name) for name in ("size", *recipe.growing)}}]
     return [
         Asked(each["first"], each["size"] or recipe.size, {name: each[name] for name in recipe.growing})
-        for each in told
+        for each in growth
     ]
 
 
@@ -184,20 +184,20 @@ def grown(store: RunStore, config: RunConfig, recipe: Recipe, folder: Path) -> l
         RunMismatchError: an option is narrower than it was.
     """
     before, now = asked_so_far(store, recipe), asked_now(config, recipe, store.attempts.decided())
-    if now.wish == before[-1].wish:
+    if now.demand == before[-1].demand:
         return None
     accepted = store.results.count()
     if now.size is not None and now.size < accepted:
         raise InputError(
-            f"--size {now.size}: the set in {folder} has {accepted} samples already, and nothing is taken away; "
-            "name a larger --size or another folder"
+            f"--size {now.size}: the set in {folder} has {accepted} samples already, and none is removed; "
+            "choose a larger --size or another --out"
         )
     for name, order in recipe.growing.items():
         was, wanted = before[-1].options[name], now.options[name]
         if order.index(wanted) < order.index(was):
             raise RunMismatchError(
                 f"{option_name(name)} {wanted}: the run in {folder} has {option_name(name)} {was}, and nothing is "
-                f"taken away; name {option_name(name)} {was} or another folder"
+                f"removed; choose {option_name(name)} {was} or another --out"
             )
     return [*(each for each in before if each.first < now.first), now]
 

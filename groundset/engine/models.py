@@ -84,12 +84,12 @@ class RunModels:
         stack: ExitStack,
         journals: Journals,
         *,
-        tell: Callable[[str], object],
+        note: Callable[[str], object],
         verbose: bool,
     ) -> None:
         """Open or verify the models that a configuration names; ``stack`` closes them.
 
-        ``tell`` is told of each and of who gets texts.
+        ``note`` is called with a line on each, and on who is sent texts.
 
         Raises:
             ModelError: one cannot be found, fetched, verified or reached.
@@ -101,7 +101,7 @@ class RunModels:
         def open_with(journal: StoppableJournal, judges: bool) -> Open:
             def open_model(model: _LazyModel) -> Any:
                 if isinstance(model.spec, LocalSpec):
-                    tell(f"Loading the language model {model.text}{', which judges' if judges else ''}.")
+                    note(f"Loading the language model {model.text}{', which judges' if judges else ''}.")
                 return stack.enter_context(
                     (openers.language_model or open_lm)(
                         model.spec or model.text,
@@ -109,7 +109,7 @@ class RunModels:
                         workers=config.workers,
                         adapters={} if judges else self.adapters,
                         verbose=verbose,
-                        tell=tell,
+                        tell=note,
                     )
                 )
 
@@ -120,16 +120,16 @@ class RunModels:
             spec = _spec_of(text, file, option) if openers.language_model is None else None
             return _LazyModel(text, spec, open_with(journal, judges))
 
-        self._tell = tell
+        self._note = note
         self._model = named(config.lm, config.lm_file, journals.generator, judges=False)
         self._judging = self._model
         if config.critic_lm is not None:
             self._judging = named(config.critic_lm, config.critic_lm_file, journals.critic, judges=True)
         self.take({})
-        tell(f"Loading the embedding model {config.embedder}.")
+        note(f"Loading the embedding model {config.embedder}.")
         self.embedder: Any = (openers.embedder or load_embedder)(config.embedder)
         if config.parser != NONE:
-            tell(f"Loading the parser {config.parser}.")
+            note(f"Loading the parser {config.parser}.")
         self.parser = load_parser(config.parser)
         self.name = self._model.name
         self.critic_name = None if self._judging is self._model else self._judging.name
@@ -143,7 +143,7 @@ class RunModels:
         from groundset.runtime.trial import check_weights
 
         if isinstance(self._model.spec, LocalSpec):
-            check_weights(self._model.spec, adapters, self._tell)
+            check_weights(self._model.spec, adapters, self._note)
         self.adapters: Mapping[str, Path] = adapters
 
     @property

@@ -31,7 +31,7 @@ class Embed(Protocol):
     """Embeds many texts; see :meth:`groundset.retrieval.embedder.Embedder.encode_corpus`."""
 
     def __call__(self, texts: Sequence[str], *, on_done: Callable[[int], None]) -> Any:
-        """Return a row for each text, and tell after each batch how many more are done."""
+        """Return a row for each text; call ``on_done`` after each batch with how many more are done."""
         ...
 
 
@@ -67,16 +67,16 @@ def embed_chunks(store: RunStore, encode_corpus: Embed, phases: Phases, check: C
             ids = [chunk.chunk_id for chunk in batch]
             if missing.isdisjoint(ids):
                 continue
-            vectors = encode_corpus([chunk.text for chunk in batch], on_done=_told(advance, check))
+            vectors = encode_corpus([chunk.text for chunk in batch], on_done=_calling(advance, check))
             store.learn("vector", ((name, vector.tobytes()) for name, vector in zip(ids, vectors, strict=True)))
 
 
-def _told(advance: Callable[[int], None], check: Callable[[], None]) -> Callable[[int], None]:
-    def told(count: int) -> None:
+def _calling(advance: Callable[[int], None], check: Callable[[], None]) -> Callable[[int], None]:
+    def on_done(count: int) -> None:
         advance(count)
         check()
 
-    return told
+    return on_done
 
 
 def score_chunks(

@@ -68,8 +68,8 @@ class Compiled(NamedTuple):
     @property
     def fitted(self) -> str:
         """Return the steps whose heads were fitted and those in which a language model has a say, in words."""
-        told = ", ".join(sorted(self.heads)) or "uncompiled"
-        return f"{told}; with the language model: {', '.join(sorted(self.blends))}" if self.blends else told
+        heads = ", ".join(sorted(self.heads)) or "uncompiled"
+        return f"{heads}; with the language model: {', '.join(sorted(self.blends))}" if self.blends else heads
 
     def selects(self, encode: Encode) -> dict[str, Select]:
         """Return what chooses among the demos of each step that has a pool of them."""
@@ -80,15 +80,15 @@ class Compiled(NamedTuple):
     @property
     def digest(self) -> str:
         """Return a hash of all states, the same for the same numbers."""
-        told = {
+        states = {
             step: state.model_dump(mode="json", exclude={"record"}, exclude_none=True)
             for step, state in self.states.items()
         }
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(states, sort_keys=True).encode()).hexdigest()[:16]
 
     def record(self) -> dict[str, Any]:
-        """Return what ``run.json`` says: for each step how it was compiled and what its threshold promises."""
-        return {step: _promise(state) for step, state in self.states.items()}
+        """Return the entry of ``run.json``: how each step was compiled, with its threshold."""
+        return {step: _state_record(state) for step, state in self.states.items()}
 
 
 class Users(NamedTuple):
@@ -150,10 +150,10 @@ def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Com
     states = _fitting(folder, users, strict=True)
     if not states:
         held = sorted(file.parent.name for file in folder.glob("*/*.json"))
-        told = f"it holds states for {', '.join(dict.fromkeys(held))}" if held else "it holds no compiled states"
+        held_states = f"it holds states for {', '.join(dict.fromkeys(held))}" if held else "it holds no compiled states"
         named = (HEAD if users.critic == HEAD else None, users.lm, users.critic_lm)
         wanted = " and ".join(name for name in named if name)
-        raise InputError(f"--compiled {choice}: {told} (<model>/<step>.json), none of which fits {wanted}.")
+        raise InputError(f"--compiled {choice}: {held_states} (<model>/<step>.json), none of which fits {wanted}.")
     return _over_shipped(_with_files(states, folder), users)
 
 
@@ -255,18 +255,18 @@ def _with_head(ensemble: CompiledState, head: CompiledState) -> CompiledState:
     return ensemble.model_copy(update={"heads": head.heads})
 
 
-def _promise(state: CompiledState) -> dict[str, Any]:
-    told: dict[str, Any] = {"model": state.model, "optimizer": state.optimizer}
+def _state_record(state: CompiledState) -> dict[str, Any]:
+    record: dict[str, Any] = {"model": state.model, "optimizer": state.optimizer}
     if licences := state.record.get("licences"):
-        told["licences"] = licences
+        record["licences"] = licences
     if state.threshold is not None:
-        told["threshold"] = state.threshold
+        record["threshold"] = state.threshold
     point = None if state.threshold is None else point_at(state.curve, state.threshold)
     if point is not None:
-        told |= _expected(point)
+        record |= _expected(point)
     if state.kinds:
-        told["kinds"] = {kind: _expected(of_kind) for kind, of_kind in state.kinds.items() if of_kind.accepted}
-    return told
+        record["kinds"] = {kind: _expected(of_kind) for kind, of_kind in state.kinds.items() if of_kind.accepted}
+    return record
 
 
 def _expected(point: CurvePoint) -> dict[str, Any]:

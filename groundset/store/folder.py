@@ -21,7 +21,7 @@ def database_path(folder: Path) -> Path:
 
 
 def holds_run(folder: Path) -> bool:
-    """Say whether a folder holds a run that was begun.
+    """Return whether a folder holds a run.
 
     Raises:
         InputError: the folder holds something else, or is no folder.
@@ -74,7 +74,7 @@ def check_free(folder: Path) -> None:
 
 
 def check_usable(folder: Path) -> bool:
-    """Refuse a folder in which no run can be begun or gone on with; say whether it holds one.
+    """Refuse a folder in which no run can be started or continued; return whether it holds one.
 
     Raises:
         InputError: it holds something else, or cannot be made or written.

@@ -1,6 +1,6 @@
-"""What a run says of itself by name: every value is checked to be such as a run writes, whenever it is read.
+"""The metadata of a run, by name: every value is validated whenever it is read.
 
-What a model here does not name may be there and is of any kind; what it names may be missing.
+Keys that a model here does not have are allowed; those that it has may be missing.
 """
 
 import json
@@ -16,17 +16,17 @@ _Whole = Annotated[StrictInt, Field(ge=0, lt=MOST)]
 _Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
-class _Told(BaseModel):
+class _Meta(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
-class _Model(_Told):
+class _Model(_Meta):
     name: _Text = ""
     sha256: str | None = None
     compiled: str | None = None
 
 
-class _Models(_Told):
+class _Models(_Meta):
     lm: _Model = _Model()
     embedder: _Model = _Model()
     parser: _Model = _Model()
@@ -34,20 +34,20 @@ class _Models(_Told):
     critic_lm: _Model | None = None
 
 
-class _Promise(_Told):
+class _Estimate(_Meta):
     expected_good: _Share = 0.0
     interval: tuple[_Share, _Share] = (0.0, 1.0)
     measured_on: _Whole | None = None
 
 
-class _State(_Promise):
+class _State(_Estimate):
     model: str | None = None
     optimizer: str | None = None
     threshold: _Share | None = None
-    kinds: dict[str, _Promise] = {}
+    kinds: dict[str, _Estimate] = {}
 
 
-class _Configuration(_Told):
+class _Configuration(_Meta):
     documents: list[_Text] | None = None
     chunks: _Text | None = None
     recipe: str | None = None
@@ -61,28 +61,28 @@ class _Configuration(_Told):
     max_rank: _Whole | None = None
 
 
-class _Mode(_Told):
+class _Mode(_Meta):
     name: str
     why: str
 
 
-class _Asked(_Told):
+class _Asked(_Meta):
     first: _Whole
     size: _Whole | None
 
 
-class _Skipped(_Told):
+class _Skipped(_Meta):
     path: _Text
     reason: str
 
 
-class _Tracked(_Told):
+class _Tracked(_Meta):
     run_id: str
     store: str
     version: str
 
 
-class _Identity(_Told):
+class _Identity(_Meta):
     program: dict[str, Any] = {}
 
 
@@ -109,17 +109,17 @@ def stored_meta(name: str, text: str) -> Any:
     """Return the value that is stored under a name, None if that is null.
 
     Raises:
-        ValueError: it is no JSON, holds a number that is none, or is not what a run stores under that name.
+        ValueError: it is not JSON, holds NaN or an infinite number, or is not what a run stores under that name.
         RecursionError: it is nested too deep.
     """
     return check_meta(name, json.loads(text))
 
 
 def check_meta(name: str, value: Any) -> Any:
-    """Return a value that a run may tell under a name.
+    """Return the metadata of a name if it is valid.
 
     Raises:
-        ValueError: it holds a number that is none, or is not what a run tells under that name.
+        ValueError: it holds NaN or an infinite number, or is not what a run stores under that name.
     """
     if check_numbers(value) is not None and name in _VALUES:
         _VALUES[name].validate_python(value)

@@ -132,9 +132,9 @@ def refused_rows(store: "RunStore", steps: Container[str] | None = None) -> Iter
             continue
         ids = (reject.chunk_id,) if attempt is None else store.attempts.contexts(attempt)
         records, question = [] if attempt is None else store.attempts.steps(attempt), reject.question or ""
-        told = "\0".join((question, reject.step, *ids, str(position)))
+        key = "\0".join((question, reject.step, *ids, str(position)))
         yield {
-            "id": hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+            "id": hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16],
             "question": question,
             "answer": _answers(records).get(question, ""),
             "passage": plain_passage(chunks[name].text for name in ids if name in chunks),

@@ -84,15 +84,15 @@ def read_record(folder: Path) -> dict[str, Any]:
     """
     file = run_files(folder).record
     try:
-        told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        _Record.model_validate(told)
-        for name in told.keys() - {"identity"}:  # the digest of what the database calls so
-            check_meta(name, told[name])
+        record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        _Record.model_validate(record)
+        for name in record.keys() - {"identity"}:  # the digest of what the database calls so
+            check_meta(name, record[name])
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"cannot read {file}: it is damaged") from error
-    return told
+    return record
 
 
 def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[str, Any]:

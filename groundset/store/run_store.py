@@ -331,11 +331,11 @@ def _chunk(chunk_id: str, record: str) -> Chunk:
 
 def _context(chunk_id: str, record: str, reading: str, score: str | None) -> Context:
     """Return a chunk with what was read off it, from its columns."""
-    told = {
+    known = {
         "chunk": _chunk(chunk_id, record),
         "score": None if score is None else StepRecord.model_validate_json(score),
     }
-    return Context.model_validate({**json.loads(reading), **told})
+    return Context.model_validate({**json.loads(reading), **known})
 
 
 def _spent(started: str | None, seconds: float) -> tuple[str | None, float]:

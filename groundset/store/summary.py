@@ -86,8 +86,8 @@ def _made_from(store: RunStore, lineage: Mapping[str, Any]) -> str:
 
 
 def _evolutions(store: RunStore) -> str:
-    told = ", ".join(f"{name} {count}" for name, count in store.results.evolution_counts().items())
-    return f" ({told})" if told else ""
+    counts = ", ".join(f"{name} {count}" for name, count in store.results.evolution_counts().items())
+    return f" ({counts})" if counts else ""
 
 
 def _growth(store: RunStore) -> list[str]:
@@ -95,16 +95,16 @@ def _growth(store: RunStore) -> list[str]:
     growth = store.meta("growth") or []
     if len(growth) < 2:
         return []
-    told = [_asked_for(growth[0], growth[0])]
+    demands = [_asked_for(growth[0], growth[0])]
     for before, now in pairwise(growth):
         same = [name for name in now if name in ("first", "size") or now[name] == before[name]]
-        told.append(f"for {_asked_for(now, same)} from attempt {now['first'] + 1} on")
-    return [f"The set grew: it was asked for {told[0]} at first, {', '.join(told[1:])}."]
+        demands.append(f"for {_asked_for(now, same)} from attempt {now['first'] + 1} on")
+    return [f"The set grew: it was asked for {demands[0]} at first, {', '.join(demands[1:])}."]
 
 
-def _asked_for(asked: Mapping[str, Any], untold: Collection[str]) -> str:
+def _asked_for(asked: Mapping[str, Any], omitted: Collection[str]) -> str:
     size = "one sample for each chunk" if asked["size"] is None else f"{asked['size']} samples"
-    options = [f"--{name} {value}" for name, value in asked.items() if name not in untold]
+    options = [f"--{name} {value}" for name, value in asked.items() if name not in omitted]
     return f"{size}{' with ' if options else ''}{', '.join(options)}"
 
 
@@ -121,11 +121,11 @@ def _expected(store: RunStore) -> list[str]:
         return []
     good, low, high = (round(100 * share) for share in (estimate.share, estimate.low, estimate.high))
     whose = "questions of other runs" if estimate.of_runs else "labelled questions"
-    told = f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on {whose})"
+    line = f"Expect about {good} of 100 questions like these to be good ({low} to {high}, measured on {whose})"
     if others := total - estimate.covers:
-        told += f"; this holds for the {estimate.covers} that were easy to ask, not for the other {others}"
-        told += ", of which readers sign fewer"
-    return [f"{told}; read them before you rely on them."]
+        line += f"; this holds for the {estimate.covers} that were easy to ask, not for the other {others}"
+        line += ", of which readers sign fewer"
+    return [f"{line}; read them before you rely on them."]
 
 
 def _asked_freely(store: RunStore) -> bool:
@@ -156,8 +156,8 @@ def _mode(store: RunStore) -> list[str]:
         whose = "the model wrote every question"
     lines = [f"Asked in mode {mode['name']} ({mode['why']}): {whose}."]
     if mode["missing"] and len(store.meta("shares") or {}) > 1:  # of a single evolution the size says it
-        told = ", ".join(f"{count} {name}" for name, count in mode["missing"].items())
-        lines.append(f"The mix lacks {told}: the passages carry no more of them, or this model does not write them.")
+        missing = ", ".join(f"{count} {name}" for name, count in mode["missing"].items())
+        lines.append(f"The mix lacks {missing}: the passages carry no more of them, or this model does not write them.")
     if _asked_freely(store):
         lines.append("What share of such questions is good was not measured for this model; read them.")
     return lines
@@ -177,8 +177,8 @@ def _refused(store: RunStore) -> str:
     reasons = store.results.reasons()
     if not reasons:
         return "Refused no question."
-    total, told = _by_step(reasons)
-    return f"Refused {counted(total, 'question')}, by step: {told}."
+    total, by_step = _by_step(reasons)
+    return f"Refused {counted(total, 'question')}, by step: {by_step}."
 
 
 def _passed_over(store: RunStore) -> list[str]:
@@ -186,17 +186,17 @@ def _passed_over(store: RunStore) -> list[str]:
     reasons = store.results.reasons(of_passages=True)
     if not reasons:
         return []
-    total, told = _by_step(reasons)
-    return [f"Nothing to ask in {counted(total, 'passage')}, which is no fault: {told}."]
+    total, by_step = _by_step(reasons)
+    return [f"Nothing to ask in {counted(total, 'passage')}: {by_step}."]
 
 
 def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
     """Return how many there are, and the steps with their main reasons, the most frequent first."""
-    told = []
+    steps = []
     for step, found in sorted(reasons.items(), key=lambda item: -item[1].total()):
         main = ", ".join(f"{count} {reason}" for reason, count in found.most_common(_REASONS))
-        told.append(f"{step} {found.total()} ({main})")
-    return sum(found.total() for found in reasons.values()), "; ".join(told)
+        steps.append(f"{step} {found.total()} ({main})")
+    return sum(found.total() for found in reasons.values()), "; ".join(steps)
 
 
 def _cost(store: RunStore) -> list[str]:

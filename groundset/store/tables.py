@@ -14,7 +14,7 @@ from programs.numbers import check_numbers
 from programs.types import Attempt, Focus, Outcome, Reject, Sample, StepRecord
 
 Vectors = NDArray[np.float32]
-# Steps that pass a chunk over, where they refuse without a question: there is nothing to ask, which is no fault.
+# Steps that skip a chunk when they refuse without a question: there is nothing to ask about it.
 PASSED_OVER = ("chunk", "keyphrases", "pair")
 _NO_ATTEMPT = -1
 _FOCI = TypeAdapter(tuple[Focus, ...])
@@ -25,11 +25,11 @@ def as_vector(stored: bytes) -> Vectors:
     """Return an embedding vector as it is stored.
 
     Raises:
-        ValueError: it is none, or holds what is no number.
+        ValueError: it is no vector, or holds NaN or infinity.
     """
     vector = np.frombuffer(stored, dtype=np.float32)
     if not np.isfinite(vector).all():
-        raise ValueError("a vector holds what is no number")
+        raise ValueError("a vector holds NaN or infinity")
     return vector
 
 

@@ -161,7 +161,7 @@ def test_what_is_hard_is_asked_after_what_is_easy(docs: Path, tmp_path: Path, re
     assert len(samples(out)) > len(easy)
     assert record(out)["growth"][1] == {"first": attempts, "size": 300, "ask": "all"}
     assert f"for 300 samples with --ask all from attempt {attempts + 1} on." in " ".join(result.summary)
-    with pytest.raises(RunMismatchError, match=r"--ask easy: the run in .* has --ask all, and nothing is taken away"):
+    with pytest.raises(RunMismatchError, match=r"--ask easy: the run in .* has --ask all, and nothing is removed"):
         run(docs, out, recipe, size=300)
 
 
@@ -187,8 +187,8 @@ def test_nothing_is_taken_away(docs: Path, tmp_path: Path, size: int) -> None:
     with pytest.raises(InputError) as caught:
         run(docs, out, "evolved", size=size)
     assert str(caught.value) == (
-        f"--size {size}: the set in {out} has 5 samples already, and nothing is taken away; name a larger --size or "
-        "another folder"
+        f"--size {size}: the set in {out} has 5 samples already, and none is removed; choose a larger --size or "
+        "another --out"
     )
     assert caught.value.exit_code == 2
     assert {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".sqlite"} == before

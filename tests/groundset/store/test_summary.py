@@ -69,8 +69,7 @@ def test_the_summary_says_what_to_expect_and_keeps_passages_apart_from_faults(tm
         "Expect about 58 of 100 questions like these to be good (49 to 68, measured on labelled questions); read them "
         "before you rely on them.",
         "Refused 2 questions, by step: pair 1 (1 not a question); failure 1 (1 ValueError).",
-        "Nothing to ask in 3 passages, which is no fault: chunk 2 (2 a list); keyphrases 1 (1 no further sentence can "
-        "carry a question).",
+        "Nothing to ask in 3 passages: chunk 2 (2 a list); keyphrases 1 (1 no further sentence can carry a question).",
     ]
 
 

@@ -82,7 +82,7 @@ class OpenedRun(Run):
         Raises:
             InputError: there is no such format, or the folder cannot be written.
         """
-        from groundset.sets.exports.writing import export_run
+        from groundset.sets.exporting import export_run
 
         return export_run(options.run, options.format, options.out, signed=options.signed)
 

@@ -6,8 +6,9 @@ generated: a run that is saved holds no attempts, no calls and no time, and says
 """
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
@@ -251,6 +252,12 @@ def reject_sample(sample: Sample, step: str, reason: str) -> Reject:
         probability=sample.probability,
         question=sample.question,
     )
+
+
+def unused_id(name: str, taken: Collection[str]) -> str:
+    """Return an id, with a number after it if it is taken."""
+    numbered = (f"{name}-{number}" for number in itertools.count(2))
+    return next(candidate for candidate in itertools.chain([name], numbered) if candidate not in taken)
 
 
 def save_run(out: Path, run: Run, lineage: Lineage) -> list[str]:

@@ -25,7 +25,7 @@ class ExportOptions(CommandOptions):
 
 def export(options: ExportOptions) -> None:
     """Export the run and print how much was written."""
-    from groundset.sets.exports.writing import export_run
+    from groundset.sets.exporting import export_run
 
     exported = export_run(options.run, options.format, options.out, signed=options.signed)
     chunks = f" and {exported.chunks} chunks" if exported.chunks else ""

@@ -32,7 +32,7 @@ class ImportOptions(CommandOptions):
 def import_files(options: ImportOptions) -> list[str]:
     """Import the set and return the summary of the new run."""
     from groundset.progress import Progress
-    from groundset.sets.imports.importing import import_set
+    from groundset.sets.importing import import_set
 
     with Progress(quiet=options.quiet) as progress:
         return import_set(

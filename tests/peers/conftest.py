@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from groundset.run import Run
+from groundset.sets.exporting import export_run, exported_run
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import export_run, exported_run
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
 from groundset.store.tables import Verdict

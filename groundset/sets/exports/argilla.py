@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
 from groundset.review.reasons import OF_QUESTIONS
-from groundset.sets.exports.ascii_json import write_json
 from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import question_row
+from groundset.sets.exports.rows import question_row, write_json
 from groundset.store.reviews import Review, standing
 from programs.types import Chunk, Sample
 
@@ -42,23 +41,23 @@ Sign a question if somebody who has not seen the passages would understand it, i
 answer is right and complete. Mend what only needs another wording; refuse what cannot be mended, and say why."""
 
 
-def write_argilla(content: "Run", folder: Path) -> None:
+def write_argilla(run: "Run", folder: Path) -> None:
     """Write the dataset."""
     by_sample: dict[str, list[Review]] = {}
-    for review in standing(content.reviews):
+    for review in standing(run.reviews):
         if review.kind == "sample":
             by_sample.setdefault(review.item, []).append(review)
-    reviewed = [sample for sample in content.samples if sample.id in by_sample]
+    reviewed = [sample for sample in run.samples if sample.id in by_sample]
     heard = [review for sample in reviewed for review in by_sample[sample.id]]
     readers = dict.fromkeys(review.reader for review in heard)
     reasons = [review.reason for review in heard if review.reason]
 
     (folder / SETTINGS_FOLDER).mkdir()
-    write_json(folder / SETTINGS_FOLDER / "dataset.json", {"name": _name(content.identity)})
+    write_json(folder / SETTINGS_FOLDER / "dataset.json", {"name": _name(run.identity)})
     write_json(folder / SETTINGS_FOLDER / "settings.json", dataset_settings(reasons))
     write_json(folder / READERS_FILE, [{"id": reader_id(name), "username": name} for name in readers])
     write_json(folder / RESPONSES_FILE, [record(sample, by_sample[sample.id]) for sample in reviewed])
-    write_json(folder / RECORDS_FILE, [record(sample) for sample in content.samples])
+    write_json(folder / RECORDS_FILE, [record(sample) for sample in run.samples])
 
 
 def dataset_settings(said: Iterable[str]) -> dict[str, Any]:

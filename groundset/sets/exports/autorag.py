@@ -5,29 +5,31 @@ times without time zones, so `last_modified_datetime` is in UTC without one. Wha
 itself goes out as it came: `start_end_idx`, neighbours and time, and any other key of its metadata.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from groundset.rows import is_missing
 from groundset.sets.exports.base import Export
-from groundset.sets.exports.brought import brought_along, neighbour_of, span_of, time_of
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:
     from groundset.run import Run
 
+
 QA_FILE = "qa.parquet"
 CORPUS_FILE = "corpus.parquet"
 
 
-def write_autorag(content: "Run", folder: Path) -> None:
+def write_autorag(run: "Run", folder: Path) -> None:
     """Write both tables."""
     import pyarrow.parquet as pq
 
-    started = content.started or datetime.now(UTC)  # where a document does not know when it was last modified
-    modified = {document.doc_id: _utc(document.last_modified or started) for document in content.documents}
-    tables = {CORPUS_FILE: corpus_table(content.chunks, modified), QA_FILE: qa_table(content.samples)}
+    started = run.started or datetime.now(UTC)  # where a document does not know when it was last modified
+    modified = {document.doc_id: _utc(document.last_modified or started) for document in run.documents}
+    tables = {CORPUS_FILE: corpus_table(run.chunks, modified), QA_FILE: qa_table(run.samples)}
     for name, table in tables.items():
         with (folder / name).open("wb") as file:  # Arrow itself opens no path that is not UTF-8
             pq.write_table(table, file)
@@ -128,3 +130,61 @@ def _utc(moment: datetime) -> datetime:
 
 
 EXPORT = Export("autorag", "qa.parquet and corpus.parquet", write_autorag, (QA_FILE, CORPUS_FILE), last=QA_FILE)
+
+
+_OWN = frozenset(("start_end_idx", "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
+
+
+def span_of(chunk: Chunk) -> list[int] | None:
+    """Return where a chunk stands in its document, as whoever cut it told; None if nobody knows."""
+    said = chunk.metadata.get("start_end_idx", ...)
+    is_span = isinstance(said, list) and [type(each) for each in said] == [int, int] and max(map(abs, said)) < 1 << 63
+    return said if said is None or is_span else [chunk.start, chunk.end]
+
+
+def time_of(chunk: Chunk) -> datetime | None:
+    """Return the time that a chunk has for itself, in UTC without a zone; None if it is its document's."""
+    said = chunk.metadata.get("last_modified_datetime")
+    try:
+        found = datetime.fromisoformat(said) if isinstance(said, str) else None
+        return found.astimezone(UTC).replace(tzinfo=None) if found is not None and found.tzinfo else found
+    except (ValueError, OverflowError):  # no time, or one before the year 1 in UTC
+        return None
+
+
+def neighbour_of(chunk: Chunk, name: str, derived: str | None, known: Container[str]) -> str | None:
+    """Return the neighbour that a chunk names under ``name``, None among them, else what is derived."""
+    said = chunk.metadata.get(name, derived)
+    return said if said is None or (isinstance(said, str) and said in known) else derived
+
+
+def brought_along(chunks: Sequence[Chunk]) -> dict[str, Any]:
+    """Return an Arrow column for each further key that some chunk has a value for, sorted by name.
+
+    Values that no one type holds, as objects without keys, are JSON texts.
+    """
+    names = {name for chunk in chunks for name, value in chunk.metadata.items() if not is_missing(value)}
+    return {name: _column([chunk.metadata.get(name) for chunk in chunks]) for name in sorted(names - _OWN)}
+
+
+def _column(values: Sequence[Any]) -> Any:
+    import pyarrow as pa
+
+    known = [None if is_missing(value) else value for value in values]
+    try:
+        column = pa.array(known)
+        if _can_be_written(column.type):
+            return column
+    except (pa.ArrowException, OverflowError):
+        pass
+    texts = (json.dumps(value, ensure_ascii=False) for value in known)
+    return pa.array([None if value is None else text for value, text in zip(known, texts, strict=True)])
+
+
+def _can_be_written(kind: Any) -> bool:
+    """Say whether parquet knows a type: it has no objects without keys."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(kind):
+        return kind.num_fields > 0 and all(_can_be_written(kind.field(place).type) for place in range(kind.num_fields))
+    return _can_be_written(kind.value_type) if pa.types.is_list(kind) else True

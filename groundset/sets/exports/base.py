@@ -24,7 +24,7 @@ class Export:
         name: what the command line calls it.
         about: the files that it writes, in a few words.
         write: writes them into an empty folder, which becomes the user's once all of them are there. The run has
-            passed :func:`groundset.sets.exports.checks.check_set`.
+            passed :func:`groundset.sets.exporting.check_set`.
         files: glob patterns of what it writes (:func:`groundset.folders.check_own`); whatever else lies in its folder
             is not its own, and is never removed.
         last: the file or folder at the top that comes last where they can only be moved one by one.

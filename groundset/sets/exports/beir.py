@@ -25,16 +25,16 @@ QRELS_FOLDER = "qrels"
 DEFAULT_SPLIT = "test"
 
 
-def write_beir(content: "Run", folder: Path) -> None:
+def write_beir(run: "Run", folder: Path) -> None:
     """Write chunks, questions, and the judgements of each split; a question without one is of the split ``test``."""
-    write_rows(folder / CORPUS_FILE, map(_corpus_row, content.chunks))
+    write_rows(folder / CORPUS_FILE, map(_corpus_row, run.chunks))
     by_split: dict[str, list[Sample]] = {}
-    for sample in content.samples:
+    for sample in run.samples:
         by_split.setdefault(as_file_name(sample.split or DEFAULT_SPLIT), []).append(sample)
     (folder / QRELS_FOLDER).mkdir()
     for split, samples in by_split.items():
         _write_judgements(folder / QRELS_FOLDER / f"{split}.tsv", samples)
-    write_rows(folder / QUERIES_FILE, map(_query_row, content.samples))
+    write_rows(folder / QUERIES_FILE, map(_query_row, run.samples))
 
 
 def _corpus_row(chunk: Chunk) -> dict[str, Any]:

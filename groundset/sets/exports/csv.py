@@ -26,10 +26,10 @@ _FORMULA = tuple("=+-@＝＋－＠")
 _MARKED = ("'", "\t", "\r", "\n", "\0")
 
 
-def write_csv(content: "Run", folder: Path) -> None:
+def write_csv(run: "Run", folder: Path) -> None:
     """Write both tables."""
-    _write(folder / CORPUS_FILE, (chunk_row(chunk) for chunk in content.chunks))
-    _write(folder / QUESTIONS_FILE, (question_row(sample) for sample in content.samples))
+    _write(folder / CORPUS_FILE, (chunk_row(chunk) for chunk in run.chunks))
+    _write(folder / QUESTIONS_FILE, (question_row(sample) for sample in run.samples))
 
 
 def guarded(text: str) -> str:

@@ -8,9 +8,8 @@ The schema is what ``EvaluationDataset.add_goldens_from_json_file`` takes, read 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.ascii_json import write_json
 from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import question_row
+from groundset.sets.exports.rows import question_row, write_json
 from programs.types import Sample
 
 if TYPE_CHECKING:
@@ -22,9 +21,9 @@ _FURTHER = (
 )  # fmt: skip
 
 
-def write_deepeval(content: "Run", folder: Path) -> None:
+def write_deepeval(run: "Run", folder: Path) -> None:
     """Write the goldens."""
-    write_json(folder / GOLDENS_FILE, [golden(sample) for sample in content.samples])
+    write_json(folder / GOLDENS_FILE, [golden(sample) for sample in run.samples])
 
 
 def golden(sample: Sample) -> dict[str, Any]:

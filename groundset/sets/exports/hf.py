@@ -23,15 +23,15 @@ NO_SPLIT = "test"
 _SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # what `datasets` takes for one; "all" means every split to it
 
 
-def write_hf(content: "Run", folder: Path) -> None:
+def write_hf(run: "Run", folder: Path) -> None:
     """Write a `datasets.DatasetDict` for the questions, by split, and one for the corpus, which is one split.
 
     Raises:
         InputError: a split has a name that `datasets` does not take.
     """
     tables = {
-        QA: {name: qa_table(samples) for name, samples in by_split(content.samples).items()},
-        CORPUS: {CORPUS: corpus_table(content.chunks)},
+        QA: {name: qa_table(samples) for name, samples in by_split(run.samples).items()},
+        CORPUS: {CORPUS: corpus_table(run.chunks)},
     }
     from datasets import Dataset, DatasetDict
 

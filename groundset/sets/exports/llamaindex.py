@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.ascii_json import write_json
 from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import relevant_ids
+from groundset.sets.exports.rows import relevant_ids, write_json
 from groundset.store.lineage import UNKNOWN_MODEL
 from programs.types import Sample
 
@@ -24,16 +23,16 @@ RETRIEVAL_FILE = "retrieval_dataset.json"
 _READER = {"model_name": "", "type": "human"}
 
 
-def write_llamaindex(content: "Run", folder: Path) -> None:
+def write_llamaindex(run: "Run", folder: Path) -> None:
     """Write both datasets."""
-    write_json(folder / RETRIEVAL_FILE, retrieval_dataset(content))
-    write_json(folder / RAG_FILE, rag_dataset(content))
+    write_json(folder / RETRIEVAL_FILE, retrieval_dataset(run))
+    write_json(folder / RAG_FILE, rag_dataset(run))
 
 
-def rag_dataset(content: "Run") -> dict[str, Any]:
+def rag_dataset(run: "Run") -> dict[str, Any]:
     """Return the questions with answers and contexts, and who wrote them: a model, or a reader who mended them."""
-    writer = _writer(content.settings)
-    read = content.consensus
+    writer = _writer(run.settings)
+    read = run.consensus
 
     def example(sample: Sample) -> dict[str, Any]:
         reading = read.get(sample.id)
@@ -45,15 +44,15 @@ def rag_dataset(content: "Run") -> dict[str, Any]:
             "reference_answer_by": _READER if reading and reading.answer is not None else writer,
         }
 
-    return {"examples": [example(sample) for sample in content.samples]}
+    return {"examples": [example(sample) for sample in run.samples]}
 
 
-def retrieval_dataset(content: "Run") -> dict[str, Any]:
+def retrieval_dataset(run: "Run") -> dict[str, Any]:
     """Return questions and chunks by id, and for each question the chunks that are relevant."""
     return {
-        "queries": {sample.id: sample.question for sample in content.samples},
-        "corpus": {chunk.chunk_id: chunk.text for chunk in content.chunks},
-        "relevant_docs": {sample.id: relevant_ids(sample) for sample in content.samples},
+        "queries": {sample.id: sample.question for sample in run.samples},
+        "corpus": {chunk.chunk_id: chunk.text for chunk in run.chunks},
+        "relevant_docs": {sample.id: relevant_ids(sample) for sample in run.samples},
         "mode": "text",
     }
 

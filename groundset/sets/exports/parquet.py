@@ -23,11 +23,11 @@ CORPUS_FILE = "corpus.parquet"
 _ROWS_AT_ONCE = 5_000  # a row group each; a table is never whole in memory
 
 
-def write_parquet(content: "Run", folder: Path) -> None:
+def write_parquet(run: "Run", folder: Path) -> None:
     """Write both tables."""
     questions, corpus = _schemas()
-    _write(folder / CORPUS_FILE, corpus, map(_corpus_row, content.chunks))
-    _write(folder / QUESTIONS_FILE, questions, map(_question_row, content.samples))
+    _write(folder / CORPUS_FILE, corpus, map(_corpus_row, run.chunks))
+    _write(folder / QUESTIONS_FILE, questions, map(_question_row, run.samples))
 
 
 def _schemas() -> tuple[Any, Any]:

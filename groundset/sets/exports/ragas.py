@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.ascii_json import write_lines
 from groundset.sets.exports.base import Export
+from groundset.sets.exports.rows import write_lines
 from programs.types import Sample
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ OLD_TESTSET_FILE = "testset-0.1.jsonl"
 _ONE_PASSAGE, _SEVERAL = "single_hop_specific_query_synthesizer", "multi_hop_specific_query_synthesizer"
 
 
-def write_ragas(content: "Run", folder: Path) -> None:
+def write_ragas(run: "Run", folder: Path) -> None:
     """Write both files."""
-    write_lines(folder / OLD_TESTSET_FILE, old_testset_rows(content.samples))
-    write_lines(folder / TESTSET_FILE, testset_rows(content.samples))
+    write_lines(folder / OLD_TESTSET_FILE, old_testset_rows(run.samples))
+    write_lines(folder / TESTSET_FILE, testset_rows(run.samples))
 
 
 def testset_rows(samples: Sequence[Sample]) -> Iterator[dict[str, Any]]:

@@ -1,5 +1,8 @@
 """Questions and chunks as rows of plain values, the columns in order: what the tables of several formats share."""
 
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from programs.types import Chunk, Sample
@@ -38,3 +41,16 @@ def kind_of(sample: Sample) -> str | None:
 def relevant_ids(sample: Sample) -> list[str]:
     """Return the chunks that a question counts as found with, of all its groups, each once."""
     return list(dict.fromkeys(name for group in sample.retrieval_gt for name in group))
+
+
+def write_json(file: Path, value: Any) -> None:
+    """Write a value as indented JSON."""
+    with file.open("w", encoding="ascii", newline="\n") as stream:
+        json.dump(value, stream, indent=1)
+        stream.write("\n")
+
+
+def write_lines(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write one JSON object in each line."""
+    with file.open("w", encoding="ascii", newline="\n") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)

@@ -34,7 +34,7 @@ def as_file_name(split: str) -> str:
     return split
 
 
-def split_by_document(content: "Run") -> Splits:
+def split_by_document(run: "Run") -> Splits:
     """Return the splits of a run if every sample has one, else draw them.
 
     Questions that chunks of several documents answer hold these together. Most of the questions go to ``train``, about
@@ -44,16 +44,16 @@ def split_by_document(content: "Run") -> Splits:
     Raises:
         InputError: splits of the run share a document.
     """
-    doc_ids = {chunk.chunk_id: chunk.doc_id for chunk in content.chunks}
-    needed = {sample.id: [doc_ids[group[0]] for group in sample.retrieval_gt] for sample in content.samples}
-    given = {sample.id: sample.split for sample in content.samples if sample.split}
+    doc_ids = {chunk.chunk_id: chunk.doc_id for chunk in run.chunks}
+    needed = {sample.id: [doc_ids[group[0]] for group in sample.retrieval_gt] for sample in run.samples}
+    given = {sample.id: sample.split for sample in run.samples if sample.split}
     if len(given) == len(needed):
         asked = _given(needed, given)
     else:
         # A chunk that answers just as well ties its document too: a model could learn the answer there.
-        asked = _drawn({sample.id: [doc_ids[name] for name in relevant_ids(sample)] for sample in content.samples})
+        asked = _drawn({sample.id: [doc_ids[name] for name in relevant_ids(sample)] for sample in run.samples})
     samples = {name: asked[documents[0]] for name, documents in needed.items()}
-    others = Counter(chunk.doc_id for chunk in content.chunks if chunk.doc_id not in asked)
+    others = Counter(chunk.doc_id for chunk in run.chunks if chunk.doc_id not in asked)
     return Splits(samples, asked | _share_out(others, Counter(sorted(samples.values()))))
 
 

@@ -28,19 +28,19 @@ CORPUS_FOLDER = "corpus"
 _UNFIT = re.compile(r"[\s%:#\x00-\x1f\x7f-\x9f]")
 
 
-def write_trec(content: "Run", folder: Path) -> None:
+def write_trec(run: "Run", folder: Path) -> None:
     """Write topics, judgements and corpus."""
     (folder / CORPUS_FOLDER).mkdir()
     write_rows(
         folder / CORPUS_FOLDER / "chunks.jsonl",
-        ({"id": fit(chunk.chunk_id), "title": chunk.title, "contents": chunk.text} for chunk in content.chunks),
+        ({"id": fit(chunk.chunk_id), "title": chunk.title, "contents": chunk.text} for chunk in run.chunks),
     )
     _write_lines(
         folder / QRELS_FILE,
-        (f"{fit(sample.id)} 0 {fit(name)} 1" for sample in content.samples for name in relevant_ids(sample)),
+        (f"{fit(sample.id)} 0 {fit(name)} 1" for sample in run.samples for name in relevant_ids(sample)),
     )
     _write_lines(
-        folder / TOPICS_FILE, (f"{fit(sample.id)}\t{' '.join(sample.question.split())}" for sample in content.samples)
+        folder / TOPICS_FILE, (f"{fit(sample.id)}\t{' '.join(sample.question.split())}" for sample in run.samples)
     )
 
 

@@ -3,7 +3,7 @@
 The columns of sentence-transformers' trainer, in the order in which its losses read them: ``anchor``, ``positive``,
 ``negative_1`` and so on, as its ``mine_hard_negatives`` names them. A question that needs several chunks has a row for
 each. Splits are those of :mod:`groundset.sets.exports.splits`; the negatives of a split are chunks of its own
-documents, mined as :mod:`groundset.sets.exports.negatives` says.
+documents, mined as :mod:`groundset.sets.negatives` says.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ class _Row(NamedTuple):
     negatives: list[str]
 
 
-def write_triplets(content: "Run", folder: Path) -> None:
+def write_triplets(run: "Run", folder: Path) -> None:
     """Write a file for each split that has questions.
 
     All rows have as many negatives, ``NEGATIVES`` unless more than a tenth of them would then be left out: in a corpus
@@ -38,14 +38,14 @@ def write_triplets(content: "Run", folder: Path) -> None:
     Raises:
         InputError: the run has other splits, or splits that share a document.
     """
-    splits = split_by_document(content)
+    splits = split_by_document(run)
     names = sorted(set(splits.samples.values()))
     strange = [name for name in names if name not in SPLITS]
     if strange:
         raise InputError(f"--format triplets: writes the splits {', '.join(SPLITS)}, and the run has {strange[0]!r}")
-    vectors = content.chunk_vectors
-    questions = {sample.id: row for sample, row in zip(content.samples, content.question_vectors, strict=True)}
-    rows = {name: list(_rows(content, splits, name, vectors, questions)) for name in names}
+    vectors = run.chunk_vectors
+    questions = {sample.id: row for sample, row in zip(run.samples, run.question_vectors, strict=True)}
+    rows = {name: list(_rows(run, splits, name, vectors, questions)) for name in names}
     counts = sorted(len(row.negatives) for found in rows.values() for row in found)
     count = counts[int(len(counts) * _SHARE_OF_ROWS)]
     for name, found in rows.items():
@@ -54,16 +54,16 @@ def write_triplets(content: "Run", folder: Path) -> None:
             write_rows(folder / f"{name}.jsonl", complete)
 
 
-def _rows(content: "Run", splits: Splits, split: str, vectors: Any, questions: Mapping[str, Any]) -> Iterator[_Row]:
+def _rows(run: "Run", splits: Splits, split: str, vectors: Any, questions: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield the rows of a split, with negatives from its own documents."""
-    from groundset.sets.exports.negatives import Anchor, mine
+    from groundset.sets.negatives import Anchor, mine
 
-    places = [place for place, chunk in enumerate(content.chunks) if splits.documents[chunk.doc_id] == split]
-    chunks = [content.chunks[place] for place in places]
+    places = [place for place, chunk in enumerate(run.chunks) if splits.documents[chunk.doc_id] == split]
+    chunks = [run.chunks[place] for place in places]
     place_of = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}
     anchors = [
         Anchor(sample, place_of[group[0]], questions[sample.id])
-        for sample in content.samples
+        for sample in run.samples
         if splits.samples[sample.id] == split
         for group in sample.retrieval_gt
     ]

@@ -4,6 +4,7 @@ Names come from documents, models and other people's sets, so each is escaped: i
 YAML, in the text by :func:`markdown_text`.
 """
 
+import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +19,10 @@ from groundset.printing import printable
 from groundset.run import Run
 from groundset.sets.exports.hf import CORPUS, QA, by_split
 from groundset.sets.exports.rows import kind_of
-from groundset.sets.hub.readers import Readers
+from groundset.sets.hub.provenance import Readers
 from groundset.store.lineage import UNKNOWN_MODEL
 from groundset.store.quality import estimate_quality
+from programs.errors import InputError
 from programs.types import Sample
 
 BEGIN, END = "<!-- groundset:begin -->", "<!-- groundset:end -->"
@@ -47,7 +49,7 @@ class Publication:
     """An evaluation set as it is published.
 
     Attributes:
-        content: the set.
+        run: the set.
         signed: whether it holds only what a reader signed.
         record: what is told of how it was made (:func:`groundset.sets.hub.provenance.told_record`).
         readers: what people said who read it, None if nobody did.
@@ -56,7 +58,7 @@ class Publication:
         licence: an identifier that the Hub knows.
     """
 
-    content: Run
+    run: Run
     signed: bool
     record: Mapping[str, Any]
     readers: Readers | None
@@ -77,13 +79,13 @@ def data_file(config: str, split: str) -> str:
 
 def front_matter(publication: Publication) -> dict[str, Any]:
     """Return the metadata that the Hub reads."""
-    content = publication.content
-    splits = {QA: list(by_split(content.samples)), CORPUS: [CORPUS]}
+    run = publication.run
+    splits = {QA: list(by_split(run.samples)), CORPUS: [CORPUS]}
     written = _written(publication.record.get("models") or {})
-    size = next((name for limit, name in _SIZES if len(content.samples) < limit), _LARGEST)
+    size = next((name for limit, name in _SIZES if len(run.samples) < limit), _LARGEST)
     return {
         "license": publication.licence,
-        "language": [code for code in _counted(s.language for s in content.samples) if _LANGUAGE.fullmatch(code)],
+        "language": [code for code in _counted(s.language for s in run.samples) if _LANGUAGE.fullmatch(code)],
         "size_categories": [size],
         "task_categories": ["question-answering", "text-retrieval"],
         "tags": ["rag", "evaluation", *(["synthetic"] if written else []), "groundset"],
@@ -101,19 +103,19 @@ def front_matter(publication: Publication) -> dict[str, Any]:
 
 def card_body(publication: Publication) -> str:
     """Return the text of the card, between the two marks that say which part of it is ours."""
-    content, record = publication.content, publication.record
+    run, record = publication.run, publication.record
     models = record.get("models") or {}
     critics = record.get("compiled") or {}
-    promise = estimate_quality(critics, content.samples)
-    splits = by_split(content.samples)
+    promise = estimate_quality(critics, run.samples)
+    splits = by_split(run.samples)
     told = _template().render(
         card=publication,
         splits=[_split_row(name, samples) for name, samples in splits.items()],
         first=next(iter(splits)),
-        languages=_listed(sample.language for sample in content.samples),
-        questions=len(content.samples),
-        passages=len(content.chunks),
-        documents=len(content.documents),
+        languages=_listed(sample.language for sample in run.samples),
+        questions=len(run.samples),
+        passages=len(run.chunks),
+        documents=len(run.documents),
         lineage=record.get("lineage"),
         recipe=(record.get("configuration") or {}).get("recipe"),
         attempts=record.get("attempts"),
@@ -194,3 +196,37 @@ def _expected(state: Mapping[str, Any]) -> str:
 
 def _of_hundred(share: float, low: float, high: float) -> str:
     return f"{100 * share:.0f} of 100 ({100 * low:.0f} to {100 * high:.0f})"
+
+
+LICENCES = frozenset(
+    {
+        "afl-3.0", "agpl-3.0", "apache-2.0", "apple-amlr", "apple-ascl", "artistic-2.0", "bigcode-openrail-m",
+        "bigscience-bloom-rail-1.0", "bigscience-openrail-m", "bsd", "bsd-2-clause", "bsd-3-clause",
+        "bsd-3-clause-clear", "bsl-1.0", "c-uda", "cc", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0",
+        "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0",
+        "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc0-1.0",
+        "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "creativeml-openrail-m",
+        "deepfloyd-if-license", "ecl-2.0", "epl-1.0", "epl-2.0", "etalab-2.0", "eupl-1.1", "eupl-1.2",
+        "fair-noncommercial-research-license", "gemma", "gfdl", "gpl", "gpl-2.0", "gpl-3.0", "grok2-community",
+        "h-research", "intel-research", "isc", "lgpl", "lgpl-2.1", "lgpl-3.0", "lgpl-lr", "llama2", "llama3",
+        "llama3.1", "llama3.2", "llama3.3", "llama4", "lppl-1.3c", "mit", "mpl-2.0", "ms-pl", "ncsa", "odbl",
+        "odc-by", "ofl-1.1", "openmdw-1.0", "openrail", "openrail++", "osl-3.0", "other", "pddl", "postgresql",
+        "unknown", "unlicense", "wtfpl", "zlib",
+    }
+)  # fmt: skip
+OTHER = "other"
+
+
+def licence_named(text: str) -> str:
+    """Return the identifier that a text names, whatever its case.
+
+    Raises:
+        InputError: the Hub knows none of that name; the message offers what comes near.
+    """
+    name = text.strip().lower()
+    if name in LICENCES:
+        return name
+    near = difflib.get_close_matches(name, sorted(LICENCES - {OTHER}), n=3) or ["cc-by-4.0", "apache-2.0"]
+    raise InputError(
+        f"--licence {text}: the Hub knows no licence of that name; it knows {', '.join(near)}, and {OTHER} for the rest"
+    )

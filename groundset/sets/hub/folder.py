@@ -27,9 +27,9 @@ def write_tables(publication: Publication, folder: Path) -> None:
     """
     import pyarrow.parquet as pq
 
-    content = publication.content
-    tables = {data_file(QA, name): qa_table(samples) for name, samples in by_split(content.samples).items()}
-    tables[data_file(CORPUS, CORPUS)] = corpus_table(content.chunks)
+    run = publication.run
+    tables = {data_file(QA, name): qa_table(samples) for name, samples in by_split(run.samples).items()}
+    tables[data_file(CORPUS, CORPUS)] = corpus_table(run.chunks)
     for path, table in tables.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         with (folder / path).open("wb") as file:  # Arrow itself opens no path that is not UTF-8

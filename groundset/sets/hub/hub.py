@@ -21,7 +21,6 @@ from groundset.models.hub_client import hub_address, hub_token, online, quiet_cl
 from groundset.privacy import without_secrets
 from groundset.progress import counted
 from groundset.sets.hub.card import MAIN
-from groundset.sets.hub.errors import explained
 from groundset.sets.hub.folder import CARD, DATA, read_card
 from programs.errors import GroundsetError, HubError, InputError
 
@@ -165,3 +164,53 @@ def _is_same(there: Any, file: Path) -> bool:
         return bool(there.blob_id == git_hash(file.read_bytes()))
     with file.open("rb") as stream:
         return bool(there.lfs.sha256 == sha_fileobj(stream).hex())
+
+
+_AGAIN = "give the same command again"
+_BY_STATUS = {
+    401: "{host} refuses the token; set HF_TOKEN to one that may write, or give `hf auth login`",
+    403: "the token may not write to {repo}; set HF_TOKEN to one that may, or name a repository of your own",
+    404: "{host} knows no {repo}, or not for this token; mind how owner and branch are spelt",
+    409: f"{{repo}} is being changed by somebody else; {_AGAIN}",
+    412: f"{{repo}} was changed meanwhile; {_AGAIN}",
+    413: "{host} finds the set too large",
+    429: f"{{host}} was asked too much; wait a few minutes and {_AGAIN}",
+}
+
+
+def explained(error: BaseException, repo: str, host: str, token: str | None) -> HubError:
+    """Return what the Hub's client raised as one line; nothing in it tells the token."""
+    told = without_secrets(_told(error, repo, host))
+    return HubError(told.replace(token, "(the token)") if token else told)
+
+
+def _told(error: BaseException, repo: str, host: str) -> str:
+    import httpx
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    cause = error.__cause__
+    if isinstance(error, OfflineModeIsEnabled):
+        return "HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE keeps this process from the Hub; unset it"
+    if isinstance(error, HfHubHTTPError):
+        return _refused(error, repo, host)
+    if isinstance(error, RuntimeError | LocalEntryNotFoundError) and cause is not None:
+        return _told(cause, repo, host)  # of one file among several, or of one that was to be fetched
+    if isinstance(error, httpx.HTTPError | httpx.InvalidURL | ConnectionError | TimeoutError):
+        return f"{host} cannot be reached ({str(error) or type(error).__name__}); once it can, {_AGAIN}"
+    if isinstance(error, OSError):
+        return f"a file of this machine cannot be used: {error}"
+    if isinstance(error, UnusableAnswerError):
+        return f"{host} {error}; mind HF_ENDPOINT"
+    if str(error).startswith("Invalid metadata"):
+        return f"{host} refuses the card: {error}"
+    return f"{host} does not answer as the Hub does ({type(error).__name__}: {error}); mind HF_ENDPOINT"
+
+
+def _refused(error: Any, repo: str, host: str) -> str:
+    status = error.response.status_code
+    said = error.server_message
+    if status in _BY_STATUS:
+        return _BY_STATUS[status].format(host=host, repo=repo)
+    if status >= 500:
+        return f"{host} failed ({status}); {repo} is whole: {_AGAIN}"
+    return f"{host} refuses it ({status}{f': {said}' if said else ''})"

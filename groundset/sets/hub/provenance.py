@@ -1,12 +1,19 @@
 """What of a run may be told to everybody: how it was made, and nothing of the machine that it was made on."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.models.hub_names import PREFIX
 from groundset.run import Run
+from groundset.stats import wilson
+from groundset.store.reviews import readings
 from programs.types import Chunk
+
+if TYPE_CHECKING:
+    from groundset.store.run_store import RunStore
+
 
 # What of run.json goes out; whatever comes to it later stays here until it is named.
 _TOLD = (
@@ -43,13 +50,13 @@ def _descent(lineage: Mapping[str, Any]) -> dict[str, Any]:
     return {"command": lineage["command"], "parents": parents}
 
 
-def without_machine(content: Run) -> Run:
+def without_machine(run: Run) -> Run:
     """Return a set whose passages name files as they would on any machine; most do, but not all chunks are our own."""
     samples = [
         sample.model_copy(update={"contexts": tuple(_portable(chunk) for chunk in sample.contexts)})
-        for sample in content.samples
+        for sample in run.samples
     ]
-    return content.replace(samples=samples, chunks=[_portable(chunk) for chunk in content.chunks])
+    return run.replace(samples=samples, chunks=[_portable(chunk) for chunk in run.chunks])
 
 
 def _portable(chunk: Chunk) -> Chunk:
@@ -81,3 +88,31 @@ def _is_path(name: str) -> bool:
 
 def _last(path: str) -> str:
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+
+
+class Readers(NamedTuple):
+    """How many samples of a run were read, and what became of them.
+
+    ``share``, ``low`` and ``high`` are signed ones of 100 that were read, with the 95 % interval of Wilson.
+    """
+
+    read: int
+    signed: int
+    refused: int
+    disputed: int
+    share: int
+    low: int
+    high: int
+
+
+def count_readers(store: "RunStore") -> Readers | None:
+    """Return what the readers of a run's samples come to, None if nobody read one."""
+    found = readings(store.reviews.standing())
+    verdicts = Counter(found[sample.id].verdict for sample in store.results.samples() if sample.id in found)
+    read = verdicts.total()
+    signed = verdicts["good"]
+    share = wilson(signed, read)
+    if share is None:
+        return None
+    percent = (round(100 * part) for part in (share.value, share.low, share.high))
+    return Readers(read, signed, verdicts["bad"], verdicts["disputed"], *percent)

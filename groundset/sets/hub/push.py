@@ -6,13 +6,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from groundset.sets.exports.checks import check_set
-from groundset.sets.exports.writing import exported_run
-from groundset.sets.hub.card import MAIN, Publication
+from groundset.sets.exporting import check_set, exported_run
+from groundset.sets.hub.card import MAIN, Publication, licence_named
 from groundset.sets.hub.folder import write_card, write_dry, write_tables
-from groundset.sets.hub.licences import licence_named
-from groundset.sets.hub.provenance import told_record, without_machine
-from groundset.sets.hub.readers import count_readers
+from groundset.sets.hub.provenance import count_readers, told_record, without_machine
 from programs.errors import InputError
 
 _BRANCH = re.compile(r"(?!refs/)(?!.*(\.\.|//|\.lock(/|$)))[A-Za-z0-9_][A-Za-z0-9_./-]*(?<![./])")
@@ -66,7 +63,7 @@ def push_run(
     if not _BRANCH.fullmatch(branch):
         raise InputError(f"--branch {branch}: no name of a branch; letters, digits, _, -, . and / make one")
     publication = _read(run, repo, branch, licence_named(licence), signed)
-    pushed = Pushed(len(publication.content.samples), len(publication.content.chunks))
+    pushed = Pushed(len(publication.run.samples), len(publication.run.chunks))
     if dry_run is not None:
         write_dry(publication, dry_run)
         return pushed
@@ -86,17 +83,17 @@ def push_run(
     return pushed._replace(url=dataset.url, private=dataset.is_private, changed=changed)
 
 
-def _read(run: Path, repo: str, branch: str, licence: str, signed: bool) -> Publication:
+def _read(folder: Path, repo: str, branch: str, licence: str, signed: bool) -> Publication:
     from groundset.store.run_store import RunStore
 
-    content = without_machine(exported_run(run, signed=signed))
-    check_set(content)
-    with RunStore.read(run) as store:
+    run = without_machine(exported_run(folder, signed=signed))
+    check_set(run)
+    with RunStore.read(folder) as store:
         readers = count_readers(store)
     return Publication(
-        content=content,
+        run=run,
         signed=signed,
-        record=told_record(content.record),
+        record=told_record(run.record),
         readers=readers,
         repo=repo,
         branch=branch,

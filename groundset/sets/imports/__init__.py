@@ -1,8 +1,8 @@
-"""Imports: sets that were made elsewhere, read from the files that other tools write, by name."""
+"""Imports: evaluation sets made elsewhere, read from the files that other tools write, one file a format."""
 
 from collections.abc import Mapping
 
-from groundset.sets.imports import autorag, beir, jsonl
 from groundset.sets.imports.base import ImportFormat
+from programs.discover import discover
 
-IMPORTS: Mapping[str, ImportFormat] = {module.IMPORT.name: module.IMPORT for module in (autorag, beir, jsonl)}
+IMPORTS: Mapping[str, ImportFormat] = discover("groundset.sets.imports", "IMPORT", ImportFormat)

@@ -12,8 +12,7 @@ from typing import Any
 
 from groundset.parquet import parquet_columns, parquet_rows
 from groundset.rows import is_missing, metadata_of, optional, required, span_of
-from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
-from groundset.sets.imports.files import listed, named
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
 from programs.errors import InputError
 
 _SUFFIX = ".parquet"

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.rows import jsonl_rows, metadata_of, optional, required, span_of
-from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
-from groundset.sets.imports.files import listed, named
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
 from programs.errors import InputError
 from programs.foreign import numbered_lines
 

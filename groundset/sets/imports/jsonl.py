@@ -14,8 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from groundset.rows import headings_of, is_missing, jsonl_rows, metadata_of, optional, required, span_of
-from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
-from groundset.sets.imports.files import listed, named
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
 from programs.errors import InputError
 from programs.types import Sample
 

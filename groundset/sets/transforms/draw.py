@@ -25,11 +25,11 @@ STRATA: Mapping[str, Callable[[Sample], str]] = {
 }
 
 
-def sample_run(run: Path, size: int, out: Path, *, by: str | None = None, seed: int = 0) -> list[str]:
+def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, seed: int = 0) -> list[str]:
     """Write a new run with some samples of another, and all of its corpus; return the lines that say what it is.
 
     Args:
-        run: the folder of a run.
+        folder: the folder of a run.
         size: how many samples.
         out: the new folder.
         by: what shares are kept of, one of ``STRATA``; nothing else than chance and documents decides without it.
@@ -42,16 +42,16 @@ def sample_run(run: Path, size: int, out: Path, *, by: str | None = None, seed: 
     check_free(out)
     if by is not None and by not in STRATA:
         raise InputError(f"--by {by}: choose one of {', '.join(STRATA)}")
-    content = Run.loaded(run)
-    if not 1 <= size <= len(content.samples):
-        raise InputError(f"--size {size}: choose from 1 to {len(content.samples)}, which is all that {run} holds")
-    drawn = content.only(draw(content.samples, size, by, seed))
-    part, whole = (len(set(map(_document, each.samples))) for each in (drawn, content))
-    told = f"Drew {size} of {counted(len(content.samples), 'sample')}, about {part:,} of {counted(whole, 'document')}"
+    run = Run.loaded(folder)
+    if not 1 <= size <= len(run.samples):
+        raise InputError(f"--size {size}: choose from 1 to {len(run.samples)}, which is all that {folder} holds")
+    drawn = run.only(draw(run.samples, size, by, seed))
+    part, whole = (len(set(map(_document, each.samples))) for each in (drawn, run))
+    told = f"Drew {size} of {counted(len(run.samples), 'sample')}, about {part:,} of {counted(whole, 'document')}"
     if by not in (None, "document"):
-        shares, strata = (Counter(map(STRATA[by], each.samples)) for each in (drawn, content))
+        shares, strata = (Counter(map(STRATA[by], each.samples)) for each in (drawn, run))
         told += f"; by {by}: {', '.join(f'{name} {shares[name]} of {strata[name]}' for name in strata)}"
-    return [f"{told}.", *save_run(out, drawn, content.lineage("sample", size=size, by=by, seed=seed))]
+    return [f"{told}.", *save_run(out, drawn, run.lineage("sample", size=size, by=by, seed=seed))]
 
 
 def draw(samples: Sequence[Sample], size: int, by: str | None = None, seed: int = 0) -> list[int]:

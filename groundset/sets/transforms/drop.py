@@ -1,24 +1,69 @@
-"""A set without the samples that a condition holds for."""
+"""Drop the samples that a condition holds for, such as ``kind == "time" and rank > 1``.
 
+It is spelt like Python and never run as such: comparisons over the columns of a sample are read off its syntax tree,
+and there is nothing else that a condition could do, whoever wrote it.
+"""
+
+import ast
+import math
+import operator
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from groundset.progress import counted
 from groundset.run import Run, reject_sample, save_run
-from groundset.sets.transforms.where import matching
 from groundset.store.folder import check_free
-from groundset.store.reviews import mended, readings, standing
+from groundset.store.reviews import mended
 from programs.errors import InputError
+from programs.text import tokens
 from programs.types import Sample
 
 STEP = "drop"  # what the samples that went are rejects of
+Row = Mapping[str, str | float]
+
+# What is missing is an empty text, so that a comparison with it is false rather than an error. What a search did not
+# find is further than any rank.
+COLUMNS: Mapping[str, Callable[[Sample], str | float]] = {
+    "id": lambda sample: sample.id,
+    "question": lambda sample: sample.question,
+    "answer": lambda sample: sample.answer,
+    "length": lambda sample: len(tokens(sample.question)),
+    "evolution": lambda sample: sample.evolution,
+    "kind": lambda sample: str(sample.metadata.get("kind") or ""),
+    "language": lambda sample: sample.language,
+    "document": lambda sample: ", ".join(dict.fromkeys(chunk.path for chunk in sample.contexts)),
+    "passages": lambda sample: len(sample.contexts),
+    "probability": lambda sample: sample.probability,
+    "rank": lambda sample: math.inf if sample.retrieval.rank is None else sample.retrieval.rank,
+    "split": lambda sample: sample.split or "",
+}
+REVIEW = "review"  # the column that a sample does not know itself
+_COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda part, whole: part in whole,
+    ast.NotIn: lambda part, whole: part not in whole,
+}
+_METHODS: Mapping[str, Callable[..., str | bool]] = {
+    "lower": str.lower,
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+}
 
 
-def drop_run(run: Path, where: str, out: Path) -> list[str]:
+def drop_run(folder: Path, where: str, out: Path) -> list[str]:
     """Write a new run without some samples, which become rejects of it; return the lines that say what it is.
 
     Args:
-        run: the folder of a run.
-        where: which samples go; see :func:`groundset.sets.transforms.where.matching`.
+        folder: the folder of a run.
+        where: which samples go; see :func:`matching`.
         out: the new folder.
 
     Raises:
@@ -26,29 +71,103 @@ def drop_run(run: Path, where: str, out: Path) -> list[str]:
         RunError: the new run cannot be written.
     """
     check_free(out)
-    content = Run.loaded(run)
-    going = _going(content, where)
-    if len(going) == len(content.samples):
-        raise InputError(f"--where {where}: it holds for every sample of {run}, and nothing would be left")
-    kept = content.only(place for place in range(len(content.samples)) if place not in going)
-    rejects = [reject_sample(content.samples[place], STEP, f"dropped: {where}") for place in sorted(going)]
-    kept = kept.replace(rejects=[*content.rejects, *rejects])
-    told = f"Dropped {len(going)} of {counted(len(content.samples), 'sample')}."
-    return [told, *save_run(out, kept, content.lineage("drop", where=where))]
+    run = Run.loaded(folder)
+    going = _going(run, where)
+    if len(going) == len(run.samples):
+        raise InputError(f"--where {where}: it holds for every sample of {folder}, and nothing would be left")
+    kept = run.only(place for place in range(len(run.samples)) if place not in going)
+    rejects = [reject_sample(run.samples[place], STEP, f"dropped: {where}") for place in sorted(going)]
+    kept = kept.replace(rejects=[*run.rejects, *rejects])
+    told = f"Dropped {len(going)} of {counted(len(run.samples), 'sample')}."
+    return [told, *save_run(out, kept, run.lineage("drop", where=where))]
 
 
-def list_drops(run: Path, where: str) -> tuple[list[Sample], int]:
+def list_drops(folder: Path, where: str) -> tuple[list[Sample], int]:
     """Return the samples of a run that would go, and how many there are; nothing is written.
 
     Raises:
         InputError: the condition or the folder is wrong.
     """
-    content = Run.loaded(run)
-    return [content.samples[place] for place in sorted(_going(content, where))], len(content.samples)
+    run = Run.loaded(folder)
+    return [run.samples[place] for place in sorted(_going(run, where))], len(run.samples)
 
 
-def _going(content: Run, where: str) -> set[int]:
+def _going(run: Run, where: str) -> set[int]:
     """Return the places of the samples that a condition holds for, as readers left them: so they are exported."""
-    found = readings(standing(content.reviews))
-    samples = [mended(sample, found.get(sample.id)) for sample in content.samples]
-    return set(matching(where, samples, {item: reading.verdict for item, reading in found.items()}))
+    samples = [mended(sample, run.consensus.get(sample.id)) for sample in run.samples]
+    return set(matching(where, samples, {item: found.verdict for item, found in run.consensus.items()}))
+
+
+def matching(where: str, samples: Sequence[Sample], verdicts: Mapping[str, str]) -> list[int]:
+    """Return the places of the samples that a condition holds for.
+
+    Args:
+        where: the condition, over ``COLUMNS`` and ``review``.
+        samples: what is looked at.
+        verdicts: what readers came to, by the id of a sample.
+
+    Raises:
+        InputError: it is no condition; the message says why.
+    """
+    found = []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a backslash in a text
+            asked = ast.parse(where.strip(), mode="eval").body
+        for place, sample in enumerate(samples):
+            row = {name: column(sample) for name, column in COLUMNS.items()}
+            if _holds(asked, {**row, REVIEW: verdicts.get(sample.id, "")}):
+                found.append(place)
+    except SyntaxError as error:
+        raise _wrong(where, error.msg) from error
+    except (ValueError, TypeError) as error:  # of a null character; of a comparison of a text with a number
+        raise _wrong(where, str(error)) from error
+    except (RecursionError, MemoryError) as error:
+        raise InputError("--where: nested too deep") from error
+    return found
+
+
+def _wrong(where: str, why: str) -> InputError:
+    return InputError(f"""--where {where}: {why}; write it as in kind == "time" and rank > 1""")
+
+
+def _holds(part: ast.expr, row: Row) -> bool:
+    """Say whether a condition holds; every part of it is looked at, so that what is wrong is wrong of any sample."""
+    match part:
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return all([_holds(each, row) for each in parts])
+        case ast.BoolOp(values=parts):
+            return any([_holds(each, row) for each in parts])
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _holds(operand, row)
+        case ast.Compare(left=left, ops=kinds, comparators=others) if all(type(kind) in _COMPARISONS for kind in kinds):
+            _check_members(left, kinds, others)
+            pairs = pairwise(_value(each, row) for each in (left, *others))
+            return all([_COMPARISONS[type(kind)](*pair) for kind, pair in zip(kinds, pairs, strict=True)])
+        case ast.Name() | ast.Call():
+            return bool(_value(part, row))
+    raise ValueError("only comparisons, and, or, not and in are known")
+
+
+def _check_members(left: ast.expr, kinds: Sequence[ast.cmpop], others: Sequence[ast.expr]) -> None:
+    """Refuse a column in a text, as ``kind in ("time")`` is without a comma: what is missing would be in every text."""
+    for (part, whole), kind in zip(pairwise([left, *others]), kinds, strict=True):
+        if isinstance(kind, ast.In | ast.NotIn) and isinstance(part, ast.Name) and isinstance(whole, ast.Constant):
+            raise ValueError(f"in takes a list after a column: {part.id} in [{whole.value!r}]")
+
+
+def _value(part: ast.expr, row: Row) -> Any:
+    match part:
+        case ast.Constant(value=str() | int() | float() as value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return [_value(each, row) for each in parts]
+        case ast.Name(id=name) if name in row:
+            return row[name]
+        case ast.Name(id=name):
+            raise ValueError(f"there is no {name}, only {', '.join(row)}, and texts stand in quotes")
+        case ast.Call(func=ast.Attribute(value=text, attr=method), args=arguments, keywords=[]) if method in _METHODS:
+            return _METHODS[method](_value(text, row), *(_value(each, row) for each in arguments))
+    raise ValueError("only columns, texts, numbers and lists of them can be compared")

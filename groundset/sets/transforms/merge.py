@@ -1,45 +1,50 @@
-"""Runs in, one run out."""
+"""Merge runs: documents, chunks, questions, rejects and reviews of several, each once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from groundset.run import Run, save_run
-from groundset.sets.ids import unused
-from groundset.sets.ranks import with_ranks
+from groundset.engine.config import RunConfig, make_config
+from groundset.engine.duplicates import Duplicates, source_of
+from groundset.run import Run, reject_sample, save_run, unused_id
+from groundset.sets.measuring import with_ranks
 from groundset.sets.transforms.merge_corpus import JoinedCorpus
-from groundset.sets.transforms.merge_questions import without_repeats
-from groundset.sets.transforms.merge_settings import joined_settings
 from groundset.store.folder import check_free
-from groundset.store.reviews import Review, readings, standing
+from groundset.store.reviews import Consensus, Review, readings, standing
+from groundset.store.tables import Vectors
 from programs.errors import DamagedRunError, InputError
 from programs.types import Chunk, Reject, Sample
 
+_CUTS = ("chunker", "chunk_size", "chunk_overlap", "merge", "min_length")
+_ORDER = {"good": 0, "bad": 2}  # of what reviewers came to
 
-def merge_runs(runs: Sequence[Path], out: Path) -> list[str]:
-    """Write the run that several runs come to; return the lines that say what it is.
+
+def merge_runs(folders: Sequence[Path], out: Path) -> list[str]:
+    """Write the run that several runs come to; return its summary.
 
     Raises:
         InputError: there are fewer than two, or they do not go together; the message names the run.
         DamagedRunError: what a run holds is not what a run does.
     """
     check_free(out)
-    if len({run.resolve() for run in runs}) < max(2, len(runs)):
+    if len({folder.resolve() for folder in folders}) < max(2, len(folders)):
         raise InputError("merge takes two runs or more, each once")
-    contents = [Run.loaded(run) for run in runs]
-    for run, content in zip(runs[1:], contents[1:], strict=True):
-        one, other = (each.settings["models"]["embedder"] for each in (contents[0], content))
+    runs = [Run.loaded(folder) for folder in folders]
+    for folder, run in zip(folders[1:], runs[1:], strict=True):
+        one, other = (each.settings["models"]["embedder"] for each in (runs[0], run))
         if (one.get("sha256") or one["name"]) != (other.get("sha256") or other["name"]):
             raise InputError(
-                f"{run} was embedded by {other['name']}, {runs[0]} by {one['name']}, so no search can rank both; make "
-                "both with one --embedder (a set that was imported or exported can be imported again with another)"
+                f"{folder} was embedded by {other['name']}, {folders[0]} by {one['name']}, so no search can rank both; "
+                "make both with one --embedder (a set that was imported or exported can be imported again with another)"
             )
-        if content.question_vectors.shape[1] != contents[0].question_vectors.shape[1]:
-            raise DamagedRunError(f"the vectors of {run} and {runs[0]} differ in length: one of the runs is damaged")
-    merged = merged_content(contents)
-    repeated = sum(len(content.samples) for content in contents) - len(merged.samples)
+        if run.question_vectors.shape[1] != runs[0].question_vectors.shape[1]:
+            raise DamagedRunError(
+                f"the vectors of {folder} and {folders[0]} differ in length: one of the runs is damaged"
+            )
+    merged = merged_content(runs)
+    repeated = sum(len(run.samples) for run in runs) - len(merged.samples)
     told = save_run(out, merged, merged.lineage("merge"))
     left_out = "1 question was" if repeated == 1 else f"{repeated} questions were"
     return [*told, *([f"{left_out} left out, as another one asks the same."] if repeated else [])]
@@ -53,8 +58,8 @@ class _Joined(NamedTuple):
     reviews: list[Review]
 
 
-def merged_content(contents: Sequence[Run]) -> Run:
-    """Return what the contents of runs come to that one model embedded.
+def merged_content(runs: Sequence[Run]) -> Run:
+    """Merge loaded runs that one model embedded.
 
     Each sample says in its metadata which ``run`` it comes from. Reviews go with their samples and rejects.
 
@@ -62,14 +67,14 @@ def merged_content(contents: Sequence[Run]) -> Run:
         InputError: a document is cut in different ways.
     """
     corpus, joined = JoinedCorpus(), _Joined([], [], [])
-    runs: list[str] = []
-    for content in contents:
-        run = unused(content.parents[0].name, runs)
-        runs.append(run)
-        _add(joined, content, run, corpus.add(content, run))
+    names: list[str] = []
+    for run in runs:
+        name = unused_id(run.parents[0].name, names)
+        names.append(name)
+        _add(joined, run, name, corpus.add(run, name))
     # Parts of one set have the reviews of its rejects each.
     reviews = sorted(dict.fromkeys(joined.reviews), key=lambda review: review.read_at)
-    vectors = np.concatenate([content.question_vectors for content in contents])
+    vectors = np.concatenate([run.question_vectors for run in runs])
     kept, repeats = without_repeats(joined.samples, vectors, readings(standing(reviews)))
     documents, chunks = list(corpus.documents.values()), list(corpus.chunks.values())
     merged = Run.of(
@@ -78,26 +83,26 @@ def merged_content(contents: Sequence[Run]) -> Run:
         chunks=chunks,
         chunk_vectors=corpus.vectors,
         documents=documents,
-        settings=joined_settings([content.settings for content in contents], len(documents), len(chunks)),
+        settings=joined_settings([run.settings for run in runs], len(documents), len(chunks)),
         rejects=[*joined.rejects, *repeats],
         reviews=reviews,
-        parents=tuple(parent for content in contents for parent in content.parents),
+        parents=tuple(parent for run in runs for parent in run.parents),
     )
     return with_ranks(merged.only(kept))
 
 
-def _add(joined: _Joined, content: Run, run: str, became: dict[str, Chunk]) -> None:
+def _add(joined: _Joined, run: Run, name: str, became: dict[str, Chunk]) -> None:
     """Add the samples, rejects and reviews of a run, whose chunks have become others."""
     known = {sample.id: (sample.question, sample.answer) for sample in joined.samples}
     ids, taken = {}, set(known)
-    for sample in content.samples:
+    for sample in run.samples:
         # The same question in two runs is one; its readers have all read it.
         same = known.get(sample.id) == (sample.question, sample.answer)
-        ids[sample.id] = sample.id if same else unused(sample.id, taken)
+        ids[sample.id] = sample.id if same else unused_id(sample.id, taken)
         taken.add(ids[sample.id])
-        joined.samples.append(_moved(sample, ids[sample.id], run, became))
-    places = _add_rejects(joined.rejects, content.rejects, became)
-    for review in content.reviews:
+        joined.samples.append(_moved(sample, ids[sample.id], name, became))
+    places = _add_rejects(joined.rejects, run.rejects, became)
+    for review in run.reviews:
         item = (places if review.kind == "reject" else ids).get(review.item, review.item)
         joined.reviews.append(review.model_copy(update={"item": item}))
 
@@ -118,13 +123,131 @@ def _add_rejects(joined: list[Reject], rejects: Sequence[Reject], became: dict[s
     return places
 
 
-def _moved(sample: Sample, name: str, run: str, became: dict[str, Chunk]) -> Sample:
+def _moved(sample: Sample, new_id: str, run: str, became: dict[str, Chunk]) -> Sample:
     groups = (dict.fromkeys(became[each].chunk_id for each in group) for group in sample.retrieval_gt)
     return sample.model_copy(
         update={
-            "id": name,
+            "id": new_id,
             "contexts": tuple(became[chunk.chunk_id] for chunk in sample.contexts),
             "retrieval_gt": tuple(map(tuple, groups)),
             "metadata": {"run": run, **sample.metadata},
         }
     )
+
+
+def without_repeats(
+    samples: Sequence[Sample], vectors: Vectors, read: Mapping[str, Consensus]
+) -> tuple[list[int], list[Reject]]:
+    """Return the places of the questions that are kept, in order, and the others as rejects.
+
+    Of questions that repeat each other, that which its readers signed is kept, before those that nobody read and those
+    that were refused; then the one with the best probability; then the first.
+
+    Args:
+        samples: of all runs.
+        vectors: of their questions, a row for each.
+        read: what the readers of samples came to, by id.
+    """
+    known = dict(zip((sample.question for sample in samples), vectors, strict=True))
+    duplicates = Duplicates(lambda questions: np.stack([known[question] for question in questions]))
+    kept: list[int] = []
+    rejects: list[Reject] = []
+    for place in sorted(range(len(samples)), key=lambda place: _order(samples[place], read)):
+        sample = samples[place]
+        repeated = duplicates.find(sample.question, vectors[place], **source_of(sample))
+        if repeated is None:
+            duplicates.add(sample.question, vectors[place], **source_of(sample))
+            kept.append(place)
+            continue
+        question, similarity = repeated
+        reason = f"repeats an accepted question: {question!r} (similarity {similarity:.2f})"
+        rejects.append(reject_sample(sample, "duplicate", reason))
+    return sorted(kept), rejects
+
+
+def _order(sample: Sample, read: Mapping[str, Consensus]) -> tuple[int, float]:
+    verdict = read[sample.id].verdict if sample.id in read else ""
+    return _ORDER.get(verdict, 1), -sample.probability
+
+
+def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunks: int) -> dict[str, Any]:
+    """Return the settings of a run that several come to.
+
+    ``configuration`` holds all documents. Without a ``chunker`` the chunks were not all cut in one way. ``compiled``
+    keeps what a critic promises only where it decided on all questions.
+
+    Args:
+        settings: those of each run; see :class:`groundset.run.Run`.
+        documents, chunks: how many there are now.
+    """
+    models = [each["models"] for each in settings]
+    compiled = [each["compiled"] for each in settings]
+    counts = [each["corpus"] or {} for each in _read_once(settings)]
+    return {
+        "configuration": _configuration([each["configuration"] for each in settings]),
+        "models": {
+            # Not every run has a second language model, which judges.
+            **{
+                role: _one([each[role] for each in models if role in each])
+                for role in dict.fromkeys(role for each in models for role in each)
+            },
+            "embedder": models[0]["embedder"],  # the same weights, whatever each run calls them: it is loaded again
+        },
+        "compiled": _promises(compiled),
+        "corpus": {
+            **{name: sum(each.get(name, 0) for each in counts) for name in counts[0]},
+            "documents": documents,
+            "chunks": chunks,
+        },
+        "skipped": [file for each in _read_once(settings) for file in each["skipped"] or ()],
+    }
+
+
+def _read_once(settings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the settings of runs that read other documents than those before, or found other things in them."""
+
+    def read(each: Mapping[str, Any]) -> tuple[Any, ...]:
+        sources = tuple(each["configuration"].get(name) for name in ("documents", "chunks"))
+        return (*sources, each["corpus"], each["skipped"]) if any(sources) else (id(each),)
+
+    return [each for place, each in enumerate(settings) if read(each) not in map(read, settings[:place])]
+
+
+def _promises(compiled: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the compiled critics that all runs share; older runs did not note how many rows one was measured on."""
+    found: dict[str, Any] = {}
+    for step in compiled[0]:
+        told = [each.get(step) or {} for each in compiled]
+        if all(_without_rows(each) == _without_rows(told[0]) for each in told):
+            found[step] = max(told, key=len)
+    return found
+
+
+def _without_rows(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name != "measured_on"}
+
+
+def _one(models: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return a model that all share, else one that stands for several."""
+    shared = _shared(models)
+    return {**shared, "name": " and ".join(dict.fromkeys(model["name"] for model in models))}
+
+
+def _shared(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the first record with None wherever another one differs from it."""
+    first = records[0]
+    return {name: value if all(each.get(name) == value for each in records) else None for name, value in first.items()}
+
+
+def _configuration(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    joined = _shared(told)
+    if any(each.get("recipe") != told[0].get("recipe") for each in told):
+        # Options of a recipe mean nothing without it.
+        joined |= dict.fromkeys(joined.keys() - RunConfig.model_fields.keys())
+    cuts = {make_config(each).corpus_options() for each in told}
+    own = list(dict.fromkeys(each["chunks"] for each in told if each.get("chunks")))
+    documents = dict.fromkeys(path for each in told for path in each.get("documents") or ())
+    # Own chunks of a second run are named among the documents, where they mean the same.
+    joined |= {"documents": [*documents, *own[1:]], "chunks": own[0] if own else None}
+    joined["embedder"] = told[0]["embedder"]  # the same weights, whatever each run calls them
+    return joined if len(cuts) == 1 else joined | dict.fromkeys(_CUTS)

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from groundset.run import Run
-from groundset.sets.ids import unused
+from groundset.run import Run, unused_id
 from groundset.store.tables import Vectors
 from programs.errors import InputError
 from programs.types import Chunk, Document
@@ -36,36 +35,36 @@ class JoinedCorpus:
         """Return the embeddings of all chunks, a row for each."""
         return np.stack(self._rows)
 
-    def add(self, content: Run, run: str) -> dict[str, Chunk]:
+    def add(self, run: Run, name: str) -> dict[str, Chunk]:
         """Add the corpus of a run; return what each of its chunks has become, by its id there.
 
         Raises:
-            InputError: a document is cut otherwise than in an earlier run; the message names it and ``run``.
+            InputError: a document is cut otherwise than in an earlier run; the message names it and the run.
         """
-        documents = {document.doc_id: self._known(document) for document in content.documents}
-        self._check_cuts(content.chunks, documents, run)
-        same = {chunk.chunk_id: self._same(chunk, documents[chunk.doc_id]) for chunk in content.chunks}
+        documents = {document.doc_id: self._known(document) for document in run.documents}
+        self._check_cuts(run.chunks, documents, name)
+        same = {chunk.chunk_id: self._same(chunk, documents[chunk.doc_id]) for chunk in run.chunks}
         names, taken = {}, set(self.chunks)
-        for name, chunk in same.items():
-            names[name] = chunk.chunk_id if chunk else unused(name, taken)
-            taken.add(names[name])
+        for chunk_id, chunk in same.items():
+            names[chunk_id] = chunk.chunk_id if chunk else unused_id(chunk_id, taken)
+            taken.add(names[chunk_id])
         became: dict[str, Chunk] = {}
-        for chunk, row in zip(content.chunks, content.chunk_vectors, strict=True):
+        for chunk, row in zip(run.chunks, run.chunk_vectors, strict=True):
             known = same[chunk.chunk_id]
             became[chunk.chunk_id] = known or _renamed(chunk, documents[chunk.doc_id].doc_id, names)
             if known is None:
                 self._add(became[chunk.chunk_id], row)
         # A document all of whose chunks are known from others, as a part of a set may have, is not kept beside these.
-        held, cut = ({chunk.doc_id for chunk in chunks} for chunks in (became.values(), content.chunks))
-        for name, document in documents.items():
-            if document.doc_id in held or name not in cut:
+        held, cut = ({chunk.doc_id for chunk in chunks} for chunks in (became.values(), run.chunks))
+        for doc_id, document in documents.items():
+            if document.doc_id in held or doc_id not in cut:
                 self.documents.setdefault(document.doc_id, document)
         return became
 
     def _known(self, document: Document) -> Document:
         """Return the document of that text, else this one under an id that is free."""
         if document.text not in self._by_text:
-            doc_id = unused(document.doc_id, self._taken)
+            doc_id = unused_id(document.doc_id, self._taken)
             self._taken.add(doc_id)
             self._by_text[document.text] = document.model_copy(update={"doc_id": doc_id})
         return self._by_text[document.text]
@@ -75,7 +74,7 @@ class JoinedCorpus:
         named = self.chunks.get(chunk.chunk_id)
         return named if named and named.text == chunk.text else self._of[document.doc_id].get((chunk.start, chunk.end))
 
-    def _check_cuts(self, chunks: Iterable[Chunk], documents: Mapping[str, Document], run: str) -> None:
+    def _check_cuts(self, chunks: Iterable[Chunk], documents: Mapping[str, Document], run_name: str) -> None:
         """Refuse a chunk that crosses one of an earlier run, unless this run has that one as well."""
         spans: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
         for chunk in chunks:
@@ -85,7 +84,7 @@ class JoinedCorpus:
             for start, end in own - self._of[doc_id].keys():
                 if any(start < other_end and other_start < end for other_start, other_end in others):
                     raise InputError(
-                        f"{run} cuts {self.documents[doc_id].path} otherwise than the runs before it, so that its "
+                        f"{run_name} cuts {self.documents[doc_id].path} otherwise than the runs before it, so that its "
                         "chunks cross theirs; merge runs that were cut alike (--chunker, --chunk-size, "
                         "--chunk-overlap, --merge, --min-length)"
                     )

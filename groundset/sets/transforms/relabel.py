@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from groundset.engine.judging import OpenCritic, open_critic
 from groundset.progress import Progress, counted
 from groundset.run import Run, reject_sample, save_run
-from groundset.sets.judged import JUDGE, judge_samples, record_of
+from groundset.sets.measuring import JUDGE, judge_samples, record_of
 from groundset.store.folder import check_free
 from programs.errors import InputError
 from programs.types import Reject, Sample
@@ -55,19 +55,19 @@ def relabel_run(
         RunError: the new run cannot be written.
     """
     check_free(out)
-    content = Run.loaded(run)
-    embedder = content.settings["models"]["embedder"]["name"]
+    before = Run.loaded(run)
+    embedder = before.settings["models"]["embedder"]["name"]
     with (
         open_critic(critic, lm, embedder, compiled, tracking) as opened,
         Progress(quiet=quiet) as progress,
-        progress.phase("Judging", len(content.samples)) as advance,
+        progress.phase("Judging", len(before.samples)) as advance,
     ):
         state = opened.compiled.predictors.get(JUDGE)
-        decisions = list(judge_samples(content.samples, opened.critics[JUDGE], state, advance))
-    judged = [_judged(sample, decision) for sample, decision in zip(content.samples, decisions, strict=True)]
+        decisions = list(judge_samples(before.samples, opened.critics[JUDGE], state, advance))
+    judged = [_judged(sample, decision) for sample, decision in zip(before.samples, decisions, strict=True)]
     refused = [_reject(sample, each) for sample, each in zip(judged, decisions, strict=True) if not each.good]
-    lines = [_verdicts(content.samples, decisions, critic), _probabilities(content.samples, judged)]
-    made = content.replace(samples=judged, settings=_settings(content, critic, opened, promises=not (refused and keep)))
+    lines = [_verdicts(before.samples, decisions, critic), _probabilities(before.samples, judged)]
+    made = before.replace(samples=judged, settings=_settings(before, critic, opened, promises=not (refused and keep)))
     if refused and not keep:
         if len(refused) == len(judged):
             raise InputError(
@@ -75,8 +75,8 @@ def relabel_run(
                 "--keep keeps them, with its verdict"
             )
         made = made.only(place for place, decision in enumerate(decisions) if decision.good)
-        made = made.replace(rejects=[*content.rejects, *refused])
-    lineage = content.lineage("relabel", critic=critic, lm=opened.lm, compiled=_name(compiled), keep=keep)
+        made = made.replace(rejects=[*before.rejects, *refused])
+    lineage = before.lineage("relabel", critic=critic, lm=opened.lm, compiled=_name(compiled), keep=keep)
     return [*lines, *save_run(out, made, lineage)]
 
 
@@ -111,12 +111,12 @@ def _reject(sample: Sample, decision: "Decision") -> Reject:
     return reject_sample(sample, JUDGE, decision.refusal).model_copy(update=told)
 
 
-def _settings(content: Run, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
+def _settings(run: Run, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
     """Return the settings of a run with this critic in the place of its own; the other steps stay as they were.
 
     ``promises`` says whether what its threshold promises holds: it does not where refused questions are kept.
     """
-    own, promised = content.settings, opened.compiled.record()
+    own, promised = run.settings, opened.compiled.record()
     named = {"name": critic, "compiled": opened.compiled.fitted, **({"lm": opened.lm} if opened.lm else {})}
     others = {step: told for step, told in own["compiled"].items() if step != JUDGE}
     judge = {JUDGE: promised[JUDGE]} if JUDGE in promised else {}

@@ -30,11 +30,11 @@ _MOST_EXCHANGED = 3_000  # groups; with more, single moves come close enough, an
 _EVEN = 1e-9  # less than this is no better
 
 
-def split_run(run: Path, splits: str | Mapping[str, float], out: Path, *, seed: int = 0) -> list[str]:
+def split_run(folder: Path, splits: str | Mapping[str, float], out: Path, *, seed: int = 0) -> list[str]:
     """Write a new run whose samples each have a split; return the lines that say which shares were reached.
 
     Args:
-        run: the folder of a run.
+        folder: the folder of a run.
         splits: the share of each split, as ``train=0.8,test=0.2`` or a mapping; they add up to 1.
         out: the new folder.
         seed: fixes what chance decides.
@@ -45,12 +45,12 @@ def split_run(run: Path, splits: str | Mapping[str, float], out: Path, *, seed: 
     """
     check_free(out)
     shares = _parsed(splits)
-    content = Run.loaded(run)
-    names = splits_of(content, shares, seed)
-    samples = [sample.model_copy(update={"split": name}) for sample, name in zip(content.samples, names, strict=True)]
+    run = Run.loaded(folder)
+    names = splits_of(run, shares, seed)
+    samples = [sample.model_copy(update={"split": name}) for sample, name in zip(run.samples, names, strict=True)]
     told = ",".join(f"{name}={share:g}" for name, share in shares.items())
-    lineage = content.lineage("split", splits=told, seed=seed)
-    return [*_reached(samples, list(shares)), *save_run(out, content.replace(samples=samples), lineage)]
+    lineage = run.lineage("split", splits=told, seed=seed)
+    return [*_reached(samples, list(shares)), *save_run(out, run.replace(samples=samples), lineage)]
 
 
 def _parsed(splits: str | Mapping[str, float]) -> dict[str, float]:
@@ -79,14 +79,14 @@ def _reached(samples: Sequence[Sample], names: Sequence[str]) -> list[str]:
     return lines
 
 
-def splits_of(content: Run, shares: Mapping[str, float], seed: int = 0) -> list[str]:
+def splits_of(run: Run, shares: Mapping[str, float], seed: int = 0) -> list[str]:
     """Return the split of each sample.
 
     Raises:
         InputError: fewer groups hang together than there are splits.
     """
-    samples = content.samples
-    groups = groups_of(samples, content.question_vectors, content.chunks)
+    samples = run.samples
+    groups = groups_of(samples, run.question_vectors, run.chunks)
     if len(groups) < len(shares):
         raise InputError(
             "--splits: questions that share a document or repeat each other stay together, which leaves "

@@ -13,7 +13,7 @@ from groundset.engine.config import RunConfig, make_config
 from groundset.engine.identity import hash_sources
 from groundset.progress import Progress
 from groundset.run import Run, reject_sample, save_run
-from groundset.sets.ranks import with_ranks
+from groundset.sets.measuring import with_ranks
 from groundset.sets.transforms.remap import Moved, Remap, Texts, with_known_ids
 from groundset.store.folder import check_free
 from groundset.store.lineage import Lineage, Parent
@@ -43,14 +43,14 @@ class Updated(NamedTuple):
     documents: dict[str, int]
 
 
-def update_run(run: Path, docs: Sequence[Path], out: Path, *, quiet: bool = False) -> Updated:
+def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = False) -> Updated:
     """Write a new run with the documents of today, and those samples that still rest on them.
 
     Documents are read and cut with the configuration of the run. A sample whose passage is there still is kept, with
     the chunks of today; its ranks are measured among all of them. The others become rejects.
 
     Args:
-        run: the folder of a run.
+        folder: the folder of a run.
         docs: files, folders or globs: all documents, whether they have changed or not.
         out: the new folder.
         quiet: show no progress.
@@ -61,65 +61,66 @@ def update_run(run: Path, docs: Sequence[Path], out: Path, *, quiet: bool = Fals
         RunError: the new run cannot be written.
     """
     check_free(out)
-    content = Run.loaded(run)
-    own = content.settings["configuration"]
+    run = Run.loaded(folder)
+    own = run.settings["configuration"]
     if own.get("chunker", "") is None and any(path.suffix.lower() not in CHUNK_SUFFIXES for path in docs):
         raise InputError(
-            f"{run} was imported, or merged from runs that were cut in several ways, so documents cannot be cut as it "
-            f"did: name a file of chunks ({', '.join(sorted(CHUNK_SUFFIXES))}), or update what was merged, and merge it"
+            f"{folder} was imported, or merged from runs with different chunking options, so its documents cannot be "
+            f"chunked as before: give a file of chunks ({', '.join(sorted(CHUNK_SUFFIXES))}), or update the runs that "
+            "were merged, and merge them again"
         )
     config = make_config({**own, "documents": tuple(docs), "chunks": None})
     with Progress(quiet=quiet) as progress:
-        embedder = _Embedder(content, run, progress)
+        embedder = _Embedder(run, folder, progress)
         corpus = _read(config, embedder, progress)
-        before = Texts(content.documents, content.chunks)
+        before = Texts(run.documents, run.chunks)
         now = with_known_ids(before, Texts(corpus.documents, corpus.chunks))
         chunk_vectors = embedder.vectors(now.chunks)
-    kept, dropped = _moved(content, Remap(before, now))
+    kept, dropped = _moved(run, Remap(before, now))
     if not kept.samples:
         reasons = Counter(reason.split(":")[0] for _, reason in dropped)
         told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        raise InputError(f"no question of {run} rests on these documents ({told}), and nothing would be left")
+        raise InputError(f"no question of {folder} rests on these documents ({told}), and nothing would be left")
     made = kept.replace(
         chunks=now.chunks,
         chunk_vectors=chunk_vectors,
         documents=now.documents,
-        rejects=[*content.rejects, *(reject_sample(sample, STEP, reason) for sample, reason in dropped)],
+        rejects=[*run.rejects, *(reject_sample(sample, STEP, reason) for sample, reason in dropped)],
         settings={
-            **content.settings,
+            **run.settings,
             "configuration": {**own, "documents": [str(path.absolute()) for path in docs], "chunks": None},
             "corpus": corpus.counts.model_dump(mode="json"),
             "skipped": [file.model_dump(mode="json") for file in corpus.skipped],
         },
     )
-    texts = {sample.id: [chunk.text for chunk in sample.contexts] for sample in content.samples}
+    texts = {sample.id: [chunk.text for chunk in sample.contexts] for sample in run.samples}
     cut_anew = sum(texts[sample.id] != [chunk.text for chunk in sample.contexts] for sample in kept.samples)
-    lineage = Lineage(command="update", parents=(*content.parents, *map(_parent, docs)))
+    lineage = Lineage(command="update", parents=(*run.parents, *map(_parent, docs)))
     lines = save_run(out, with_ranks(made), lineage)
     return Updated(lines, len(kept.samples), cut_anew, dropped, _documents(before, now))
 
 
-def _moved(content: Run, remap: Remap) -> tuple[Run, list[tuple[Sample, str]]]:
-    """Return the content with those samples that have something to rest on, on it, and the others with reasons."""
+def _moved(run: Run, remap: Remap) -> tuple[Run, list[tuple[Sample, str]]]:
+    """Return the run with those samples that have something to rest on, on it, and the others with reasons."""
     places, samples, dropped = [], [], []
-    for place, sample in enumerate(content.samples):
+    for place, sample in enumerate(run.samples):
         found = remap.move(sample)
         if isinstance(found, Moved):
             places.append(place)
             samples.append(sample.model_copy(update={"contexts": found.contexts, "retrieval_gt": found.groups}))
         else:
             dropped.append((sample, found))
-    return content.only(places).replace(samples=samples), dropped
+    return run.only(places).replace(samples=samples), dropped
 
 
 class _Embedder:
     """The embedder of a run, loaded when it is needed first; what the run has embedded is not embedded again."""
 
-    def __init__(self, content: Run, run: Path, progress: Progress) -> None:
-        self._run, self._progress = run, progress
-        self._named = content.settings["models"]["embedder"]
-        self._length = content.chunk_vectors.shape[1]
-        self._known = {chunk.text: row for chunk, row in zip(content.chunks, content.chunk_vectors, strict=True)}
+    def __init__(self, run: Run, folder: Path, progress: Progress) -> None:
+        self._folder, self._progress = folder, progress
+        self._named = run.settings["models"]["embedder"]
+        self._length = run.chunk_vectors.shape[1]
+        self._known = {chunk.text: row for chunk, row in zip(run.chunks, run.chunk_vectors, strict=True)}
         self._loaded: Any = None
 
     @property
@@ -135,7 +136,7 @@ class _Embedder:
             name = self._named["name"]
             loaded = load_embedder(name)
             if loaded.sha256 != self._named.get("sha256"):
-                raise InputError(f"{name} has other weights now than when the run in {self._run} was made")
+                raise InputError(f"{name} has other weights now than when the run in {self._folder} was made")
             self._loaded = loaded
         return self._loaded
 
@@ -146,7 +147,7 @@ class _Embedder:
             with self._progress.phase("Embedding chunks", len(texts)) as advance:
                 rows = self.model.encode_corpus(texts, on_done=advance)
             if rows.shape[1] != self._length:
-                raise DamagedRunError(f"{self._run} is damaged: its embedder makes vectors of another length")
+                raise DamagedRunError(f"{self._folder} is damaged: its embedder makes vectors of another length")
             self._known |= dict(zip(texts, rows, strict=True))
         return np.stack([self._known[chunk.text] for chunk in chunks])
 

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from groundset.sets.exporting import exported_run
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import exported_run
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
 from groundset.store.tables import Verdict

@@ -17,7 +17,7 @@ from groundset.progress import Progress
 from groundset.retrieval_eval.compare import compare
 from groundset.retrieval_eval.configs import retriever_configs
 from groundset.run import Run, save_run
-from groundset.sets.exports.writing import export_run, exported_run
+from groundset.sets.exporting import export_run, exported_run
 from groundset.store.lineage import Lineage, Parent
 from groundset.store.pieces import refused_rows
 from groundset.store.run_store import RunStore

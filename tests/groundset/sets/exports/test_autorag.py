@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from groundset.run import Run
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import write_set
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import json
 import pandas as pd
 import pytest
 
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.csv import guarded
-from groundset.sets.exports.writing import write_set
 from programs.types import Retrieval
 
 HOSTILE = [

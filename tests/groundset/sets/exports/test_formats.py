@@ -15,8 +15,8 @@ from datasets import Dataset
 from evaluation_sets import evaluation_set
 
 from groundset.folders import check_own
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import write_set
 from programs.errors import InputError
 
 ROOT = Path(__file__).parents[4]
@@ -26,7 +26,7 @@ WRITE = """import sys
 from pathlib import Path
 from evaluation_sets import evaluation_set
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import write_set
+from groundset.sets.exporting import write_set
 write_set(evaluation_set(), list(EXPORTS.values()), Path(sys.argv[1]))
 """
 

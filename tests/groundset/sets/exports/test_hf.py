@@ -6,9 +6,9 @@ import sys
 import datasets
 import pytest
 
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.hf import corpus_table, qa_table
-from groundset.sets.exports.writing import write_set
 from programs.errors import InputError
 
 HF = [EXPORTS["hf"]]

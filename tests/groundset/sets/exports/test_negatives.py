@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from evaluation_sets import sample
 
-from groundset.sets.exports import negatives
-from groundset.sets.exports.negatives import Anchor, mine
+from groundset.sets import negatives
+from groundset.sets.negatives import Anchor, mine
 from programs.types import Chunk
 
 TOWARDS = 0.8  # cosine of a question and its positive

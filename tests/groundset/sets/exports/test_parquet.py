@@ -5,9 +5,9 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports import parquet as exported
-from groundset.sets.exports.writing import write_set
 from programs.types import Chunk, Retrieval, Sample, StepRecord
 
 

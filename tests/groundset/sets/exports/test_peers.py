@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from groundset.run import Run
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.argilla import reader_id
-from groundset.sets.exports.writing import write_set
 from groundset.store.reviews import Review
 from programs.types import StepRecord
 

@@ -4,8 +4,8 @@ import json
 import re
 from urllib.parse import unquote
 
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import write_set
 
 ODD = ["a b", "a\tb", "a:b", "#1", "100%", "50%20", "ü\u2028\u00a0\0", "plain-0001"]
 

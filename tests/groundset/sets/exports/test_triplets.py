@@ -5,8 +5,8 @@ import json
 import pytest
 from evaluation_sets import evaluation_set
 
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import write_set
 from programs.errors import InputError
 
 TRIPLETS = [EXPORTS["triplets"]]

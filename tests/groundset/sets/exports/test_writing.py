@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from groundset import folders
+from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import write_set
 from programs.errors import InputError
 
 AUTORAG = [EXPORTS["autorag"]]
@@ -158,7 +158,7 @@ from pathlib import Path
 from groundset import folders
 from groundset.sets.exports import EXPORTS
 from groundset.run import Run
-from groundset.sets.exports.writing import write_set
+from groundset.sets.exporting import write_set
 from programs.types import Chunk, Document, Retrieval, Sample
 
 out, name, dies_at, exchanges = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4] == "yes"

@@ -19,11 +19,11 @@ from groundset.progress import Progress
 from groundset.retrieval import embedder
 from groundset.retrieval_eval.configs import own_retriever
 from groundset.run import Run, save_run
+from groundset.sets.exporting import export_run, exported_run, write_set
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.writing import export_run, exported_run, write_set
+from groundset.sets.importing import import_set
 from groundset.sets.imports.beir import read_beir
-from groundset.sets.imports.importing import import_set
-from groundset.sets.ranks import with_ranks
+from groundset.sets.measuring import with_ranks
 from groundset.store.record import sample_row
 from programs.errors import InputError
 

@@ -13,8 +13,7 @@ import groundset
 from groundset.engine.config import make_config
 from groundset.retrieval_eval.configs import own_retriever
 from groundset.run import Run, save_run
-from groundset.sets.transforms.merge import merge_runs, merged_content
-from groundset.sets.transforms.merge_settings import joined_settings
+from groundset.sets.transforms.merge import joined_settings, merge_runs, merged_content
 from groundset.store.lineage import Parent
 from groundset.store.reviews import Review
 from programs.errors import InputError

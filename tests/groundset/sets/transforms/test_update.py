@@ -166,7 +166,7 @@ def test_documents_cannot_be_cut_where_nobody_knows_how(run: Path, docs: Path, t
     with RunStore.open(run) as store:  # as merging leaves it
         store.set_meta("configuration", {**store.meta("configuration"), "chunker": None, "chunk_size": None})
     with pytest.raises(
-        InputError, match=r"so documents cannot be cut as it did: name a file of chunks \(\.jsonl, \.parquet\)"
+        InputError, match=r"so its documents cannot be chunked as before: give a file of chunks \(\.jsonl, \.parquet\)"
     ):
         update_run(run, [docs], tmp_path / "now", quiet=True)
 

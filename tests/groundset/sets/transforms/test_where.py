@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from groundset.sets.transforms.where import COLUMNS, matching
+from groundset.sets.transforms.drop import COLUMNS, matching
 from programs.errors import InputError
 from programs.types import Sample
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from groundset.corpus.documents import document_id
 from groundset.corpus.parsing.text import name_title
+from groundset.run import unused_id
 from groundset.sets.exports.autorag import neighbour_ids
-from groundset.sets.ids import unused
 from groundset.sets.imports.base import ForeignChunk
 from programs.types import Chunk, Document
 
@@ -63,7 +63,7 @@ def _document(pieces: Sequence[ForeignChunk], corpus: str, taken: Collection[str
     path = first.path or corpus
     derived = name_title(first.path) if first.path else ""
     title = derived if first.title is None else first.title
-    doc_id = unused(first.source or (document_id(first.path, text) if first.path else first.chunk_id), taken)
+    doc_id = unused_id(first.source or (document_id(first.path, text) if first.path else first.chunk_id), taken)
     modified = max((piece.modified for piece in pieces if piece.modified), default=None)
     chunks = []
     for piece, start in zip(pieces, starts, strict=True):

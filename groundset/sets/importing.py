@@ -15,12 +15,10 @@ from groundset.files import encodable
 from groundset.models.cache import file_sha256
 from groundset.progress import Progress
 from groundset.run import Run, save_run
+from groundset.sets.documents import LaidOut, lay_out
 from groundset.sets.imports import IMPORTS
-from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat
-from groundset.sets.imports.documents import LaidOut, lay_out
-from groundset.sets.imports.files import listed, named
-from groundset.sets.judged import JUDGE, judge_samples, record_of
-from groundset.sets.ranks import with_ranks
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
+from groundset.sets.measuring import JUDGE, judge_samples, record_of, with_ranks
 from groundset.store.folder import check_free
 from groundset.store.lineage import UNKNOWN_MODEL, Lineage, Parent
 from programs.critics import open_critics
@@ -74,8 +72,8 @@ def import_set(
     for note in found.notes:
         progress.note(note)
     progress.note(f"Loading the embedding model {embedder}.")
-    content = _content(found, laid_out, _load(embedder, load_embedder), embedder, progress)
-    return save_run(out, with_ranks(content), Lineage(command="import", options=options, parents=parents))
+    run = _content(found, laid_out, _load(embedder, load_embedder), embedder, progress)
+    return save_run(out, with_ranks(run), Lineage(command="import", options=options, parents=parents))
 
 
 def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tuple[ForeignSet, LaidOut]:

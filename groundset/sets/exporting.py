@@ -1,20 +1,19 @@
 """A run in the formats of other tools."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundset.folders import check_own, whole_folders
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.base import Export, Exported
-from groundset.sets.exports.checks import check_set
 from programs.errors import InputError
 
 if TYPE_CHECKING:
     from groundset.run import Run
 
 
-def export_run(run: Path, formats: str, out: Path, *, signed: bool = False) -> Exported:
+def export_run(folder: Path, formats: str, out: Path, *, signed: bool = False) -> Exported:
     """Write the samples of a run as questions, and all of its chunks as the corpus.
 
     Of a sample that was read, what the reader mended goes out; one that was refused does not. One format goes into
@@ -23,7 +22,7 @@ def export_run(run: Path, formats: str, out: Path, *, signed: bool = False) -> E
     is refused.
 
     Args:
-        run: the folder of a run.
+        folder: the folder of a run.
         formats: names of formats, with commas between them.
         out: where the files go.
         signed: only samples that a reader signed.
@@ -32,8 +31,8 @@ def export_run(run: Path, formats: str, out: Path, *, signed: bool = False) -> E
         InputError: there is no such format or run, or the folder cannot be written.
     """
     chosen = formats_named(formats)
-    content = exported_run(run, signed=signed)
-    return write_set(content, chosen, out)
+    run = exported_run(folder, signed=signed)
+    return write_set(run, chosen, out)
 
 
 def formats_named(formats: str) -> list[Export]:
@@ -65,13 +64,13 @@ def exported_run(folder: Path, *, signed: bool = False) -> "Run":
     return reviewed
 
 
-def write_set(content: "Run", formats: Sequence[Export], out: Path) -> Exported:
+def write_set(run: "Run", formats: Sequence[Export], out: Path) -> Exported:
     """Write an evaluation set in one format or several; see :func:`export_run`.
 
     Raises:
         InputError: the set is not valid, or a folder cannot be written.
     """
-    check_set(content)
+    check_set(run)
     folders = [out] if len(formats) == 1 else [out / each.name for each in formats]
     if len(formats) > 1 and out.exists() and not out.is_dir():
         raise InputError(f"cannot write to {out}: it is a file, not a folder")
@@ -81,5 +80,45 @@ def write_set(content: "Run", formats: Sequence[Export], out: Path) -> Exported:
     with whole_folders(lasts) as asides:
         for each, folder, aside in zip(formats, folders, asides, strict=True):
             check_own(folder, each.files)  # once more: now that nobody else writes there
-            each.write(content, aside)
-    return Exported(len(content.samples), len(content.chunks) if any(each.corpus for each in formats) else 0)
+            each.write(run, aside)
+    return Exported(len(run.samples), len(run.chunks) if any(each.corpus for each in formats) else 0)
+
+
+def check_set(run: "Run") -> None:
+    """Refuse what no reader could use: nothing to ask, ids that are empty or occur twice, references that lead nowhere.
+
+    Raises:
+        InputError: the message names the sample or the chunk.
+    """
+    if not run.samples:
+        raise InputError("the run holds no samples, so there is nothing to export")
+    _check_unique("question", (sample.id for sample in run.samples))
+    _check_unique("chunk", (chunk.chunk_id for chunk in run.chunks))
+    known = {chunk.chunk_id for chunk in run.chunks}
+    sources = {document.doc_id for document in run.documents}
+    for sample in run.samples:
+        if not sample.question.strip():
+            raise InputError(f"sample {sample.id} has no question")
+        if not sample.answer.strip():
+            mend = "leave such samples out by `groundset drop --where 'not answer'`"
+            raise InputError(f"sample {sample.id} has no answer, which every format asks for; {mend}")
+        if not sample.retrieval_gt or not all(sample.retrieval_gt):
+            raise InputError(f"sample {sample.id} has no ground-truth chunk")
+        missing = [name for group in sample.retrieval_gt for name in group if name not in known]
+        if missing:
+            raise InputError(f"sample {sample.id} rests on chunk {missing[0]}, which the run does not hold")
+    for chunk in run.chunks:
+        if chunk.doc_id not in sources:
+            raise InputError(f"chunk {chunk.chunk_id} belongs to document {chunk.doc_id}, which is missing")
+        if not chunk.text.strip():
+            raise InputError(f"chunk {chunk.chunk_id} is empty")
+
+
+def _check_unique(kind: str, ids: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in ids:
+        if not name.strip():
+            raise InputError(f"a {kind} has no id")
+        if name in seen:
+            raise InputError(f"the {kind} id {name} occurs twice")
+        seen.add(name)

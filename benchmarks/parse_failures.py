@@ -17,10 +17,10 @@ from groundset import privacy
 from groundset.corpus import build_corpus, draw_order
 from groundset.data_files import data_path
 from groundset.runtime.lms import open_lm
+from programs.demos import in_language, read_demos
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.steps import STEPS
-from programs.steps.demos import in_language, read_demos
 from programs.text import plain
 
 

@@ -1,39 +1,19 @@
-"""Gold files: rows of what steps should write, of one step or several, by the table of row types."""
+"""Gold files: rows of what steps should write, of one step or several."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from optimizers.gold_rows import (
-    AgreeGold,
-    AnswerGold,
-    AskGold,
-    CompressGold,
-    ConditionalGold,
-    DescribeGold,
-    GoldRow,
-    KeyphrasesGold,
-    MultiGold,
-    QuestionGold,
-    ReasoningGold,
-    RewriteGold,
-    SameGold,
-    SoundGold,
-    SplitGold,
-)
+from optimizers.gold_rows import ComparedGold, GoldRow
 from optimizers.labels import AnsweredLabel, ChunkLabel, Label, Labelled, QuestionLabel, parse_label, read_labels
 from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
+from optimizers.steps import COMPILABLE
+from optimizers.steps.base import Decided
 
-_ROWS: tuple[type[GoldRow], ...] = (
-    QuestionGold, AnswerGold, RewriteGold, ConditionalGold, ReasoningGold, CompressGold, KeyphrasesGold, SplitGold,
-    MultiGold, SoundGold, AskGold, SameGold, AgreeGold, DescribeGold,
-)  # fmt: skip
-
-GOLD: Mapping[str, type[GoldRow]] = {get_args(row.model_fields["step"].annotation)[0]: row for row in _ROWS}
+GOLD: Mapping[str, type[GoldRow]] = {name: each.gold for name, each in COMPILABLE.items() if each.gold is not None}
 _Gold = TypeVar("_Gold", bound=GoldRow)
-Decided = type[ChunkLabel] | type[QuestionLabel] | type[AnsweredLabel] | type[SameGold]
 
 
 def read_decided(kind: Decided, files: Sequence[Path]) -> Sequence[Labelled]:
@@ -44,8 +24,8 @@ def read_decided(kind: Decided, files: Sequence[Path]) -> Sequence[Labelled]:
     """
     if kind is ChunkLabel:
         return read_labels(ChunkLabel, files)
-    if kind is SameGold:
-        return read_gold(SameGold, files)
+    if issubclass(kind, ComparedGold):
+        return read_gold(kind, files)
     questions = read_labels(QuestionLabel, files)
     return questions if kind is QuestionLabel else [*filter(None, map(AnsweredLabel.of, questions))]
 

@@ -10,10 +10,10 @@ from dspy.utils.exceptions import ContextWindowExceededError
 
 from optimizers.ledger import Candidate, Ledger, State
 from programs.deciding import asking_only, explained, overall_of
+from programs.demos import in_language
 from programs.errors import Stopped
 from programs.language import language_of
 from programs.nearest import Select
-from programs.steps.demos import in_language
 
 
 class GeneratorStep(dspy.Module):

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import dspy
 
+from programs.demos import Demos, in_language
 from programs.language import language_of
 from programs.recipes import RECIPES
 from programs.steps import STEPS
-from programs.steps.demos import Demos, in_language
 from programs.tools import Tools
 from programs.types import Attempt, Outcome, StepRecord
 

@@ -7,10 +7,10 @@ from typing import Any
 import dspy
 
 from programs.deciding import Decision, decide
+from programs.demos import Demos, in_language
 from programs.languages.table import Languages
 from programs.nearest import Select
 from programs.steps import STEPS
-from programs.steps.demos import Demos, in_language
 from programs.types import Retriever
 
 GENERATOR, CRITIC = "generator", "critic"

@@ -11,11 +11,10 @@ from groundset.data_files import data_path
 from groundset.files import write_rows
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
-from optimizers.gold import GOLD, Decided, read_annotated
-from optimizers.gold_rows import GoldRow, SameGold
+from optimizers.gold import GOLD, read_annotated
+from optimizers.gold_rows import GoldRow
 from optimizers.labels import (
     SPLITS,
-    AnsweredLabel,
     ChunkLabel,
     Label,
     QuestionLabel,
@@ -25,6 +24,8 @@ from optimizers.labels import (
     split_of,
 )
 from optimizers.public_sets import PUBLIC_SETS
+from optimizers.steps import FITTED
+from optimizers.steps.base import Decided
 from programs.errors import InputError
 from programs.language import language_of
 from programs.languages import LANGUAGES
@@ -42,13 +43,7 @@ _KNOWN = "among the labels that ship"
 _TWO_SPLITS = "about documents of two splits"
 _GONE = "no longer in the run"
 _UNFIT = "with a reason or a text that labels do not take"
-# A head of questions learns nothing from those of a strong writer: what is wrong with them is not on their surface.
-_SHIPPED: dict[Decided, tuple[str, ...]] = {
-    ChunkLabel: ("labels/chunks.jsonl",),
-    QuestionLabel: ("labels/questions.jsonl",),
-    AnsweredLabel: ("labels/questions.jsonl", "labels/strong.jsonl"),
-    SameGold: ("gold/same.jsonl",),
-}
+_SHIPPED: dict[Decided, tuple[str, ...]] = {fitting.labels: fitting.files for fitting in FITTED.values()}
 
 
 def label_files(own: Sequence[Path], kind: Decided | None = None) -> list[Path]:

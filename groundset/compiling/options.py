@@ -55,7 +55,7 @@ class CompileOptions(CommandOptions):
         metavar="P",
         ge=0.0,
         le=1.0,
-        show_default="chunk 0.8, judge 0.8, same 0.85, grounding 0.85, fit-ensemble 0.5",
+        show_default="chunk 0.8, grounding 0.85, judge 0.8, same 0.85, fit-ensemble 0.5",
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", metavar="MODEL")
     seed: int = option(0, "Fixes what chance would decide.")

@@ -28,11 +28,11 @@ from optimizers.whole_recipe import WholeRecipe
 from programs.critics import open_critics
 from programs.critics.remembering import RememberingEncoder
 from programs.critics.states import folder_of
+from programs.demos import read_demos
 from programs.errors import InputError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.recipes import RECIPES
-from programs.steps.demos import read_demos
 from programs.tools import Tools
 
 

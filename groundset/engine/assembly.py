@@ -20,9 +20,9 @@ from groundset.store.run_store import RunStore
 from programs.critics import MODEL_FREE, SCORING, open_critics
 from programs.critics.heads import HeadCritic
 from programs.critics.remembering import RememberingEncoder
+from programs.demos import read_demos
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
-from programs.steps.demos import read_demos
 from programs.tools import CRITIC, GENERATOR, Tools
 
 # Of 147 good chunks of the test labels and of real text one is less likely to be good by the head, of 189 bad ones 117.

@@ -5,11 +5,9 @@
 
 from collections.abc import Mapping
 
-from optimizers.public_sets import squad
 from optimizers.public_sets.base import PublicSet
+from programs.discover import discover
 
-_MODULES = (squad,)
-
-PUBLIC_SETS: Mapping[str, PublicSet] = {module.PUBLIC_SET.name: module.PUBLIC_SET for module in _MODULES}
+PUBLIC_SETS: Mapping[str, PublicSet] = discover("optimizers.public_sets", "PUBLIC_SET", PublicSet)
 
 __all__ = ["PUBLIC_SETS", "PublicSet"]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from optimizers.gold_rows import AskGold
 from optimizers.labels import split_of
 from optimizers.public_sets.base import PublicSet
 from optimizers.rows import first_fault
+from optimizers.steps.ask import AskGold
 from programs.errors import InputError
 from programs.foreign import small_text
 from programs.languages.table import Languages

@@ -1,16 +1,35 @@
 """Compiling the step ``answer``: labelled questions, and answers that agree with the label."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import AnswerGold
+from optimizers.gold_rows import GoldOfOneChunk, Text, stands_in
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import asked_once, balanced, example_row, placed, topic_once
 from optimizers.steps.worth import STRAY
 from programs.evidence import agreement
 from programs.steps.answer import STEP, tidy_answer
 from programs.text import has_words, plain
+
+
+class AnswerGold(GoldOfOneChunk):
+    """The answer to a question: words of the passage, a reply to a yes_no question, or "not stated"."""
+
+    step: Literal["answer"]
+    topic: str
+    passage: Text
+    question: Text
+    answer: Text
+    kind: Literal["words", "yes_no", "not_stated"]
+
+    def _faults(self) -> Iterator[str]:
+        if (self.kind == "not_stated") != (self.answer == NOT_STATED):
+            yield f"the answer of a not_stated question, and of no other, is {NOT_STATED!r}"
+        if self.kind == "words" and not stands_in(self.answer, self.passage):
+            yield "the answer does not stand in the passage"
+
 
 NOT_STATED = "not stated"
 # Few, because whoever always says "not stated" would else beat a model that answers: a step compiled on equal parts
@@ -88,4 +107,4 @@ TEACHING = Teaching(
     "Answer the question with words of the passage, or write: not stated",
     as_it_stands(_shown),
 )
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.43, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.43, teaching=TEACHING, gold=AnswerGold)

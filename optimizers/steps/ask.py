@@ -2,19 +2,46 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import AskGold, GoldRow, QuestionGold
+from optimizers.gold_rows import GoldOfOneChunk, GoldRow, Question, Text, given_away
 from optimizers.labels import Label
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching
 from optimizers.steps.examples import example_row, of_gold, topic_once
+from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import meant_question_worth
 from programs.languages.table import Languages
 from programs.modes.free import checked
 from programs.steps.ask import LENGTHS, STEP
 from signatures import WrittenQuestion
+
+
+class AskGold(GoldOfOneChunk):
+    """A question that was asked freely about a passage, with its answer and the words that this rests on.
+
+    ``answers`` says whether the answer is short or in whole sentences.
+    """
+
+    step: Literal["ask"]
+    topic: str
+    before: str = ""
+    passage: Text
+    question: Question
+    answer: Text
+    evidence: Text
+    answers: Literal["short", "open"]
+    kind: Literal[
+        "fact", "definition", "why", "how", "comparison", "list", "consequence", "purpose", "condition",
+    ]  # fmt: skip
+
+    def _faults(self) -> Iterator[str]:
+        if self.evidence not in self.passage:
+            yield "the evidence does not stand in the passage"
+        if self.kind != "comparison":
+            yield from given_away(self.answer, self.question)
+
 
 _TOGETHER = 2  # questions of a passage that are shown, and asked for, in one turn: as many as a run asks for
 # Kinds of gold questions about one fact, as free asking calls them; whether something is so is never asked.
@@ -138,4 +165,6 @@ def taught(row: _Turn, languages: Languages, chance: random.Random) -> dict[str,
 
 
 TEACHING = Teaching(("ask",), turns, "Ask about the passage: kind, question, answer, evidence.", taught)
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.3, asks_model=True, teaching=TEACHING)
+COMPILING = Compiling(
+    STEP, examples, worth, INSTRUCTIONS, deviation=0.3, asks_model=True, teaching=TEACHING, gold=AskGold
+)

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 import dspy
 
 from optimizers.fit_head import FitOptions
-from optimizers.gold import Decided
-from optimizers.gold_rows import GoldRow
-from optimizers.labels import ChunkLabel, Label, QuestionLabel, Split
+from optimizers.gold_rows import ComparedGold, GoldRow
+from optimizers.labels import AnsweredLabel, ChunkLabel, Label, QuestionLabel, Split
 from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
 from programs.languages.table import Languages
@@ -21,6 +20,7 @@ from programs.types import Focus
 Row = tuple[Split, dspy.Example]
 Rows = list[Row]
 _Gold = TypeVar("_Gold", bound=GoldRow)
+Decided = type[ChunkLabel] | type[QuestionLabel] | type[AnsweredLabel] | type[ComparedGold]
 
 
 class Source(NamedTuple):
@@ -89,6 +89,7 @@ class Fitting:
 
     Attributes:
         labels: the kind of labels or gold rows that it is fitted to.
+        files: the files of `data/` that hold them.
         faults: for each output but the overall one, the reasons that make it false; a row with another bad reason says
             nothing about it.
         options: how it is fitted.
@@ -98,6 +99,7 @@ class Fitting:
     """
 
     labels: Decided
+    files: tuple[str, ...]
     faults: Mapping[str, tuple[str, ...]]
     options: FitOptions
     target_precision: float
@@ -159,6 +161,7 @@ class Compiling:
         asks_model: whether the metric asks the model once more for each question that is any good.
         teaching: what weights are trained with, for a step that can be taught.
         fitting: what its head is fitted with, for a step that decides.
+        gold: the type of the gold rows that say what it should write.
     """
 
     step: Step
@@ -169,6 +172,12 @@ class Compiling:
     asks_model: bool = False
     teaching: Teaching | None = None
     fitting: Fitting | None = None
+    gold: type[GoldRow] | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the step."""
+        return self.step.name
 
     @property
     def calls_for_one(self) -> int:

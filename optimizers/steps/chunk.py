@@ -30,6 +30,7 @@ INSTRUCTIONS = (
 
 FITTING = Fitting(
     labels=ChunkLabel,
+    files=("labels/chunks.jsonl",),
     faults={
         "content": ("citation", "metadata", "boilerplate", "too_thin"),
         "self_contained": ("not_self_contained",),

@@ -4,9 +4,9 @@ from typing import Any
 
 import dspy
 
-from optimizers.gold_rows import MultiGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
+from optimizers.steps.multi_context import MultiGold
 from programs.modes.free import checked
 from programs.quotes import find_quotes
 from programs.steps.ask import LENGTHS

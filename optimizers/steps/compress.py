@@ -1,10 +1,11 @@
 """Compiling the step ``compress``: long questions, and shorter ones that still ask the same."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import CompressGold
+from optimizers.gold_rows import GoldOfOneChunk, Question
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import asked_once, example_row, of_gold
 from optimizers.steps.worth import question_worth
@@ -12,6 +13,23 @@ from programs.evidence import lost_words
 from programs.steps.compress import SHORT_WORDS, STEP
 from programs.steps.question import tidy_question
 from programs.text import plain, tokens
+
+
+class CompressGold(GoldOfOneChunk):
+    """A long question and a short one that asks the same."""
+
+    step: Literal["compress"]
+    question: Question
+    short_question: Question
+
+    def passage_in(self, texts: Mapping[str, str]) -> str:
+        """Return the text of its chunk, what the row holds of it where that is not known."""
+        return texts.get(self.chunk, "")
+
+    def _faults(self) -> Iterator[str]:
+        if 4 * len(self.short_question) > 3 * len(self.question):
+            yield "the short question is hardly shorter"
+
 
 _LONG = SHORT_WORDS - 4  # labelled questions are short: those a little below the limit are shortened too
 
@@ -58,4 +76,4 @@ INSTRUCTIONS = (
 )
 
 TEACHING = Teaching(("compress",), only(CompressGold), "Ask the same in fewer words.", as_it_stands(_shown))
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, teaching=TEACHING, gold=CompressGold)

@@ -1,14 +1,16 @@
 """Compiling the step ``conditional``: good questions with a condition, and both put together without loss."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import dspy
+from pydantic import Field
 
-from optimizers.gold_rows import ConditionalGold, QuestionGold
+from optimizers.gold_rows import GoldOfOneChunk, Question, Text, given_away, not_within, unchanged
 from optimizers.labels import QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import answered, asked_once, example_row, of_gold, topic_once
+from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import question_worth
 from programs.conditions import condition_in
 from programs.evidence import lost_words
@@ -17,6 +19,28 @@ from programs.steps.conditional import STEP
 from programs.steps.question import tidy_question
 from programs.text import has_words
 from programs.types import Focus
+
+
+class ConditionalGold(GoldOfOneChunk):
+    """A question, and the same under a condition that changes or narrows its answer to ``answer``."""
+
+    step: Literal["conditional"]
+    topic: str
+    facts: tuple[Text, ...] = Field(min_length=1)
+    question: Question
+    condition: Text
+    answer: Text
+    conditional_question: Question
+
+    def passage_in(self, texts: Mapping[str, str]) -> str:
+        """Return the text of its chunk, what the row holds of it where that is not known."""
+        return texts.get(self.chunk, " ".join(self.facts))
+
+    def _faults(self) -> Iterator[str]:
+        yield from unchanged(self.question, self.conditional_question)
+        yield from given_away(self.answer, self.conditional_question)
+        yield from not_within(self.answer, " ".join(self.facts))
+
 
 _ADDED = 1  # content words of a gold question that neither its condition nor its plain question has
 
@@ -79,4 +103,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, gold=ConditionalGold)

@@ -1,16 +1,34 @@
 """Compiling the step ``describe``: names of facts, and phrases that can stand in their place."""
 
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import DescribeGold
+from optimizers.gold_rows import GoldOfOneChunk, Text
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from programs.evidence import agreement
 from programs.steps.describe import STEP, tidy_phrase
 from programs.text import has_words, tokens
+
+
+class DescribeGold(GoldOfOneChunk):
+    """A name of a fact, and a phrase that can stand in its place, made of what the fact says of it."""
+
+    step: Literal["describe"]
+    topic: str
+    fact: Text
+    name: Text
+    phrase: Text
+
+    def _faults(self) -> Iterator[str]:
+        if self.name not in self.fact:
+            yield "the name does not stand in the fact"
+        if has_words(self.phrase, self.name):
+            yield f"the phrase holds the name: {self.phrase}"
+
 
 _MOST_WORDS = 25
 
@@ -62,4 +80,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.25)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.25, gold=DescribeGold)

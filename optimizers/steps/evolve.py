@@ -4,9 +4,10 @@ from typing import Any
 
 import dspy
 
-from optimizers.gold_rows import ConditionalGold, ReasoningGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
+from optimizers.steps.conditional import ConditionalGold
 from optimizers.steps.examples import example_row, topic_once
+from optimizers.steps.reasoning import ReasoningGold
 from optimizers.steps.worth import meant_question_worth
 from programs.evidence import agreement
 from programs.evolutions import EVOLUTIONS

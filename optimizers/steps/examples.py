@@ -12,15 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import dspy
 
-from optimizers.gold_rows import (
-    AgreeGold,
-    CompressGold,
-    ConditionalGold,
-    GoldRow,
-    QuestionGold,
-    RewriteGold,
-    SameGold,
-)
+from optimizers.gold_rows import ComparedGold, GoldRow
 from optimizers.labels import SPLITS, AnsweredLabel, ChunkLabel, QuestionLabel, Split
 from optimizers.steps.base import Compiling, Row, Rows, Source
 from programs.focus import choose_foci
@@ -74,26 +66,13 @@ def examples_of(compiling: Compiling, source: Source, *, seed: int = 0) -> Examp
 def passages_of(source: Source) -> list[str]:
     """Return every passage that a question of the examples may be searched in, as it stands in its row."""
     labelled = [*(label.text for label in source.chunks), *(label.passage for label in source.questions)]
-    return [*labelled, *filter(None, (_text_of(row, source.texts) for row in source.gold))]
-
-
-def _text_of(row: GoldRow, texts: Mapping[str, str]) -> str:
-    """Return the text of the chunk of a gold row that shows none itself; what it holds of it if that is not known."""
-    match row:
-        case QuestionGold() | RewriteGold():
-            return texts.get(row.chunk, row.fact)
-        case ConditionalGold():
-            return texts.get(row.chunk, " ".join(row.facts))
-        case CompressGold():
-            return texts.get(row.chunk, "")
-        case _:
-            return ""
+    return [*labelled, *filter(None, (row.passage_in(source.texts) for row in source.gold))]
 
 
 def of_gold(source: Source, kind: type[_Gold]) -> Iterator[tuple[_Gold, str]]:
     """Yield the gold rows of a kind with their passage, those without any left out."""
     for row in source.gold_of(kind):
-        if text := _text_of(row, source.texts):
+        if text := row.passage_in(source.texts):
             yield row, plain(text)
 
 
@@ -156,7 +135,7 @@ def answered(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
             yield label, passage, Focus(sentence=holding[0], answer=answer, opening=begins)
 
 
-def compared(source: Source, kind: type[SameGold] | type[AgreeGold], output: str) -> tuple[Rows, Rows]:
+def compared(source: Source, kind: type[ComparedGold], output: str) -> tuple[Rows, Rows]:
     """Return as many pairs of texts that say the same as pairs that do not, to be shown and to try on."""
     rows = [
         example_row(row, " ".join(row.inputs.values()), row.inputs, fit=row.good, **{output: row.good})

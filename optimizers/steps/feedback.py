@@ -4,10 +4,10 @@ from typing import Any
 
 import dspy
 
-from optimizers.gold_rows import RewriteGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.judge import FITTING
+from optimizers.steps.rewrite import RewriteGold
 from programs.evidence import agreement
 from programs.steps.feedback import OBJECTIONS, STEP
 from programs.text import tokens

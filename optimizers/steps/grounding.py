@@ -34,6 +34,7 @@ INSTRUCTIONS = (
 
 FITTING = Fitting(
     labels=AnsweredLabel,
+    files=("labels/questions.jsonl", "labels/strong.jsonl"),
     faults={},
     options=FitOptions(strength=0.03, embedding=False, shapes=0),
     target_precision=0.85,

@@ -33,7 +33,9 @@ INSTRUCTIONS = (
 )
 
 FITTING = Fitting(
+    # Not those of a strong writer: what is wrong with them is not on their surface.
     labels=QuestionLabel,
+    files=("labels/questions.jsonl",),
     faults={
         "independent": ("context_reference", "vague"),
         "clear": ("malformed", "conjoined", "gives_away"),

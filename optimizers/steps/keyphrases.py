@@ -1,16 +1,35 @@
 """Compiling the step ``keyphrases``: good chunks, and phrases that stand in them word for word."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import dspy
+from pydantic import Field
 
-from optimizers.gold_rows import KeyphrasesGold
+from optimizers.gold_rows import GoldOfOneChunk, Text, stands_in
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import example_row, good_chunks, placed, topic_once
 from optimizers.steps.worth import STRAY
 from programs.languages.base import Language
 from programs.steps.keyphrases import STEP
 from programs.text import has_words, plain, tokens
+
+
+class KeyphrasesGold(GoldOfOneChunk):
+    """Three to five phrases of a passage that are answers to good questions, the best first."""
+
+    step: Literal["keyphrases"]
+    topic: str
+    passage: Text
+    keyphrases: tuple[Text, ...] = Field(min_length=3, max_length=5)
+
+    def _faults(self) -> Iterator[str]:
+        for place, phrase in enumerate(self.keyphrases):
+            if not stands_in(phrase, self.passage):
+                yield f"no phrase of the passage: {phrase}"
+            if any(phrase in other for other in self.keyphrases[:place] + self.keyphrases[place + 1 :]):
+                yield f"a phrase that stands in another one: {phrase}"
+
 
 _PHRASES = range(3, 6)
 _LONGEST = 6  # words of a phrase; more are a sentence
@@ -97,4 +116,4 @@ TEACHING = Teaching(
     "Copy the phrases that are worth asking about, separated by semicolons.",
     as_it_stands(_shown),
 )
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.34, teaching=TEACHING, gold=KeyphrasesGold)

@@ -1,16 +1,39 @@
 """Compiling the step ``multi_context``: gold comparisons of facts of several chunks."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import dspy
+from pydantic import Field
 
-from optimizers.gold_rows import MultiGold
+from optimizers.gold_rows import GoldOfSeveralChunks, Question, Text, given_away
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row, topic_once
 from optimizers.steps.worth import NEARLY
 from programs.steps.multi_context import STEP
 from programs.steps.question import tidy_question
 from programs.text import plain
+
+
+class MultiGold(GoldOfSeveralChunks):
+    """A question that needs all of its facts, one of each chunk; ``gives`` says what each contributes."""
+
+    step: Literal["multi_context"]
+    topic: str
+    facts: tuple[Text, ...] = Field(min_length=2, max_length=3)
+    gives: tuple[Text, ...]
+    compare: str = ""
+    answer: Text
+    question: Question
+    kind: Literal["bridge", "comparison"]
+
+    def _faults(self) -> Iterator[str]:
+        if not len(self.facts) == len(self.gives) == len(set(self.chunks)) == len(self.chunks):
+            yield "facts, gives and chunks are one of each for every chunk"
+        if (self.kind == "comparison") != bool(self.compare):
+            yield "a comparison says how it compares, a bridge does not"
+        if self.kind == "bridge":
+            yield from given_away(self.answer, self.question)
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
@@ -58,4 +81,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.3)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.3, gold=MultiGold)

@@ -4,7 +4,7 @@ from typing import Any
 
 import dspy
 
-from optimizers.gold_rows import AskGold
+from optimizers.steps.ask import AskGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import STRAY

@@ -5,9 +5,9 @@ from typing import Any
 
 import dspy
 
-from optimizers.gold_rows import QuestionGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, only
 from optimizers.steps.examples import example_row, of_gold, topic_once
+from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import meant_question_worth
 from programs.languages.table import Languages
 from programs.steps.pair import STEP, shown

@@ -1,12 +1,12 @@
 """Compiling the step ``question``: facts of good chunks, and questions that lead to the answer that was meant."""
 
 import random
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import QuestionGold
+from optimizers.gold_rows import GoldOfOneChunk, Kind, Question, Text, given_away, not_within
 from optimizers.labels import ChunkLabel, QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import answered, asked_once, example_row, good_chunks, of_gold, topic_once
@@ -14,6 +14,31 @@ from optimizers.steps.worth import meant_question_worth
 from programs.focus import is_whole
 from programs.steps.question import STEP, seed_question
 from programs.types import Focus
+
+
+class QuestionGold(GoldOfOneChunk):
+    """A question about one fact; ``before`` are up to two sentences before it, ``reply`` answers yes or no."""
+
+    step: Literal["question"]
+    topic: str
+    before: str
+    fact: Text
+    answer: Text
+    question: Question
+    kind: Kind
+    reply: Text | None = None
+
+    def passage_in(self, texts: Mapping[str, str]) -> str:
+        """Return the text of its chunk, what the row holds of it where that is not known."""
+        return texts.get(self.chunk, self.fact)
+
+    def _faults(self) -> Iterator[str]:
+        yield from not_within(self.answer, self.fact)
+        if self.kind != "yes_no":
+            yield from given_away(self.answer, self.question)
+        if (self.kind == "yes_no") != (self.reply is not None):
+            yield "a yes_no question has a reply, any other has none"
+
 
 _EACH = 2  # foci of a chunk
 _OPENED = 0.25  # of the gold rows fix how the question begins, as a run often does
@@ -121,4 +146,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.27, asks_model=True)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.27, asks_model=True, gold=QuestionGold)

@@ -1,17 +1,40 @@
 """Compiling the step ``reasoning``: names in good chunks, and kinds of thing that the passage speaks of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, Literal
 
 import dspy
 
+from optimizers.gold_rows import GoldOfOneChunk, Question, Text, given_away, not_within, unchanged
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import STRAY
 from programs.languages.base import Language, Link
 from programs.steps.reasoning import STEP
 from programs.text import has_words, plain, tokens
+
+
+class ReasoningGold(GoldOfOneChunk):
+    """A question about the second fact that needs the first one too; a ``derived`` answer stands in neither."""
+
+    step: Literal["reasoning"]
+    topic: str
+    facts: tuple[Text, Text]
+    name: Text
+    question: Question
+    answer: Text
+    derived: bool
+    reasoning_question: Question
+    kind: Literal["bridge", "compare", "sum", "order", "consequence"]
+
+    def _faults(self) -> Iterator[str]:
+        yield from unchanged(self.question, self.reasoning_question)
+        if self.kind != "compare":
+            yield from given_away(self.answer, self.reasoning_question)
+        if not self.derived:
+            yield from not_within(self.answer, self.facts[1])
+
 
 _BETWEEN = 2  # words between what links a name to its kind, and the kind
 
@@ -85,4 +108,4 @@ INSTRUCTIONS = (
     Instruction(r"", "Complete in one or two words: the named thing is a kind of"),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.12)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.12, gold=ReasoningGold)

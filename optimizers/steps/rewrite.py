@@ -1,16 +1,41 @@
 """Compiling the step ``rewrite``: refused questions, and good ones about the same fact."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import dspy
 
-from optimizers.gold_rows import RewriteGold
+from optimizers.gold_rows import GoldOfOneChunk, Question, Text, not_within, unchanged
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.worth import meant_question_worth
 from programs.steps.question import seed_question, tidy_question
 from programs.steps.rewrite import STEP
 from programs.types import Focus
+
+
+class RewriteGold(GoldOfOneChunk):
+    """A refused question, advice, and the question that it leads to; ``kind`` is the reason of the refusal."""
+
+    step: Literal["rewrite"]
+    topic: str
+    before: str
+    fact: Text
+    answer: Text
+    question: Text
+    feedback: Text
+    better_question: Question
+    kind: Literal["context_reference", "vague", "malformed", "conjoined"]
+
+    def passage_in(self, texts: Mapping[str, str]) -> str:
+        """Return the text of its chunk, what the row holds of it where that is not known."""
+        return texts.get(self.chunk, self.fact)
+
+    def _faults(self) -> Iterator[str]:
+        yield from not_within(self.answer, self.fact)
+        yield from unchanged(self.question, self.better_question)
+        if not self.feedback.endswith(".") or "?" in self.feedback:
+            yield "feedback is a sentence that ends with a full stop"
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
@@ -62,4 +87,6 @@ INSTRUCTIONS = (
 )
 
 TEACHING = Teaching(("rewrite",), only(RewriteGold), "Mend the question as the feedback says.", as_it_stands(_shown))
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True, teaching=TEACHING)
+COMPILING = Compiling(
+    STEP, examples, worth, INSTRUCTIONS, deviation=0.19, asks_model=True, teaching=TEACHING, gold=RewriteGold
+)

@@ -1,11 +1,20 @@
 """Compiling the step ``same``: seed questions, and what evolutions and mere rewordings made of them."""
 
+from typing import Literal
+
 from optimizers.fit_head import FitOptions
-from optimizers.gold_rows import SameGold
+from optimizers.gold_rows import ComparedGold
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
 from optimizers.steps.examples import compared
 from optimizers.steps.worth import decision_worth
 from programs.steps.same import STEP
+
+
+class SameGold(ComparedGold):
+    """A seed question and what an evolution made of it: whether both ask the same in the same depth."""
+
+    step: Literal["same"]
+    kind: Literal["", "changed"]
 
 
 def examples(source: Source) -> tuple[Rows, Rows]:
@@ -28,10 +37,11 @@ INSTRUCTIONS = (
 
 FITTING = Fitting(
     labels=SameGold,
+    files=("gold/same.jsonl",),
     faults={},
     options=FitOptions(strength=0.03, embedding=False, shapes=0),
     target_precision=0.85,
     overall="same",
 )
 
-COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.45, fitting=FITTING)
+COMPILING = Compiling(STEP, examples, decision_worth, INSTRUCTIONS, deviation=0.45, fitting=FITTING, gold=SameGold)

@@ -2,15 +2,35 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
-from optimizers.gold_rows import GoldRow, QuestionGold, SoundGold
+from optimizers.gold_rows import GoldOfOneChunk, GoldRow, Text
 from optimizers.labels import Label, QuestionLabel
 from optimizers.steps.base import Compiling, Rows, Source, Teaching
 from optimizers.steps.examples import topic_once
+from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import decision_worth
 from programs.languages.table import Languages
 from programs.steps.pair import shown
 from programs.steps.sound import STEP
+
+
+class SoundGold(GoldOfOneChunk):
+    """A question and its answer, read: whether they are sound for their fact; ``kind`` says what is wrong."""
+
+    step: Literal["sound"]
+    topic: str
+    before: str
+    fact: Text
+    answer: Text
+    question: Text
+    sound: bool
+    kind: Literal["", "alone", "form", "unclear", "unanswerable", "wrong", "gives_away", "senseless"]
+
+    def _faults(self) -> Iterator[str]:
+        if self.sound != (not self.kind):
+            yield "what is sound has no kind of fault, and what is not has one"
+
 
 _TWIN = "-twin"  # ends the id of a question that was spoilt in a word or two
 _FAULTS = {
@@ -52,4 +72,4 @@ def taught(row: SoundGold, languages: Languages, chance: random.Random) -> dict[
 
 
 TEACHING = Teaching(("question", "twins", "sound"), _read, "Decide whether question and answer are sound.", taught)
-COMPILING = Compiling(STEP, examples, decision_worth, (), deviation=0.2, teaching=TEACHING)
+COMPILING = Compiling(STEP, examples, decision_worth, (), deviation=0.2, teaching=TEACHING, gold=SoundGold)

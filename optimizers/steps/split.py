@@ -1,16 +1,30 @@
 """Compiling the step ``split``: questions that ask several things, and one question for each of them."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import dspy
 import numpy as np
+from pydantic import Field
 from scipy.optimize import linear_sum_assignment
 
-from optimizers.gold_rows import SplitGold
+from optimizers.gold_rows import GoldOfSeveralChunks, Question, unchanged
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from programs.evidence import agreement
 from programs.steps.split import STEP, parts_of
+
+
+class SplitGold(GoldOfSeveralChunks):
+    """A question that asks several things, and one question for each of them."""
+
+    step: Literal["split"]
+    question: Question
+    questions: tuple[Question, ...] = Field(min_length=2)
+
+    def _faults(self) -> Iterator[str]:
+        return (fault for part in self.questions for fault in unchanged(self.question, part))
+
 
 _ALIKE = 0.6  # token F1 from which on a part asks what the gold one does; set by reading
 
@@ -58,4 +72,4 @@ INSTRUCTIONS = (
     ),
 )
 
-COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.25)
+COMPILING = Compiling(STEP, examples, worth, INSTRUCTIONS, deviation=0.25, gold=SplitGold)

@@ -7,16 +7,15 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import dspy
 
-from optimizers.gold import Decided
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
-from optimizers.steps.base import Compiling, Judges
+from optimizers.steps.base import Compiling, Decided, Judges
 from optimizers.steps.examples import Examples
 from programs.critics import Critic
 from programs.critics.states import CompiledState
+from programs.demos import Demos
 from programs.errors import StrategyError
 from programs.languages.table import Languages
-from programs.steps.demos import Demos
 
 Need = Literal["labels", "demos", "embedder", "lm", "teacher", "weights"]
 

@@ -27,8 +27,8 @@ from optimizers.steps import COMPILABLE
 from optimizers.steps.base import Teaching
 from optimizers.strategies.base import Listener, Resources, Strategy, Weights
 from programs.critics.states import Adapter
+from programs.demos import in_language
 from programs.errors import InputError, StrategyError
-from programs.steps.demos import in_language
 
 _MEASURED: Mapping[Split, int] = {"dev": 100, "test": 60}
 _HASHED = 8  # characters of its hash in the name of an adapter's file

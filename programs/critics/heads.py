@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from programs.critics.base import Encoder, Inputs
 from programs.critics.evidence import HEAD_EVIDENCE, feature_names
-from programs.critics.hand_set import HAND_SET
 from programs.critics.linear import VECTOR, LinearHead
 from programs.languages.table import Languages
+from programs.steps import STEPS
 
 
 class CriticHeads(BaseModel):
@@ -83,7 +83,8 @@ class HeadCritic:
         inputs = state["inputs"]
         known = self._heads.decide(inputs, self._encoder, self._languages) if self._heads else {}
         if not questions.keys() <= known.keys():
-            known = HAND_SET[self.step](inputs, self._similarity, self._languages) | known
+            by_hand = STEPS[self.step].hand_set
+            known = (by_hand(inputs, self._similarity, self._languages) if by_hand else {}) | known
         return {
             name: {"noul": known[name]}
             if question["type"] == "noul"

@@ -6,8 +6,8 @@ import dspy
 from dspy.adapters.decision_state import DecisionState
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from programs.demos import LANGUAGE, demo_fault
 from programs.nearest import ALWAYS
-from programs.steps.demos import LANGUAGE, demo_fault
 
 # What demos carry beside the fields of their step: who wrote them, and why a decision is as it is.
 EXTRAS = (LANGUAGE, "explanation", "augmented", ALWAYS)

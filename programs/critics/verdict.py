@@ -8,9 +8,9 @@ from dspy.lm15 import Config, Message, Request
 
 from programs.critics.base import Inputs
 from programs.critics.logprobs import label_of, labels_of
-from programs.critics.strictness import STRICT
 from programs.critics.verdict_lines import ReadLine, read_lines
 from programs.deciding import OVERALL, UNREADABLE
+from programs.steps import STEPS
 
 _TOKENS = 100  # of a line, and as many once more
 _NO_OPINION = 0.5
@@ -73,7 +73,7 @@ def verdict_chat(step: str, state: Mapping[str, Any], questions: Mapping[str, An
     What decides in the end is asked last, when all that speaks for and against it was said.
     """
     names = _ordered(questions)
-    criteria = "\n".join(_criterion(name, questions[name], STRICT.get(step, {}).get(name)) for name in names)
+    criteria = "\n".join(_criterion(name, questions[name], STEPS[step].strict.get(name)) for name in names)
     form = "\n".join(_form(name, questions[name]) for name in names)
     lines = "one line for each criterion, in this order and in this form" if len(names) > 1 else "one line in this form"
     system = (

@@ -62,6 +62,7 @@ class Evolution:
         chunks: how many chunks a question is made from.
         keeps_meaning: whether the question asks for the same thing in other words.
         by_syntax: makes it where syntax gives the words, for models that do not write freely.
+        rank: its place among the others, the plainest first.
     """
 
     name: str
@@ -72,3 +73,4 @@ class Evolution:
     chunks: int = 1
     keeps_meaning: bool = False
     by_syntax: type[BySyntax] | None = None
+    rank: int = 9

@@ -55,4 +55,5 @@ EVOLUTION = Evolution(
     change="Put the question under a condition, an exception, a time or a circumstance that the passage states and "
     "that decides the answer. Without that condition the answer would be another one, or none.",
     by_syntax=Conditional,
+    rank=2,
 )

@@ -2,8 +2,4 @@
 
 from programs.evolutions.base import Evolution
 
-EVOLUTION = Evolution(
-    "multi_context",
-    "Needs two chunks.",
-    chunks=2,
-)
+EVOLUTION = Evolution("multi_context", "Needs two chunks.", chunks=2, rank=3)

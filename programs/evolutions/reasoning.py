@@ -65,4 +65,5 @@ EVOLUTION = Evolution(
     "why, two figures or dates that are counted with or compared, an order of events, or a rule and the case that it "
     "settles. Call things by their names: whoever asks wants to know the result and sets no riddle.",
     by_syntax=Reasoning,
+    rank=1,
 )

@@ -27,4 +27,4 @@ class Simple(dspy.Module):
         return EvolvedQuestion(seed.question, seed.focus)
 
 
-EVOLUTION = Evolution("simple", "Leaves the question as it is.", by_syntax=Simple)
+EVOLUTION = Evolution("simple", "Leaves the question as it is.", by_syntax=Simple, rank=0)

@@ -1,8 +1,8 @@
-"""The languages that groundset knows: a file and a row each."""
+"""The languages that groundset knows by their codes, one file each; English is a folder, for it has a syntax."""
 
-from programs.languages.de import GERMAN
-from programs.languages.en import ENGLISH
-from programs.languages.es import SPANISH
-from programs.languages.fr import FRENCH
+from collections.abc import Mapping
 
-LANGUAGES = {language.code: language for language in (ENGLISH, GERMAN, FRENCH, SPANISH)}
+from programs.discover import discover
+from programs.languages.base import Language
+
+LANGUAGES: Mapping[str, Language] = discover("programs.languages", "LANGUAGE", Language, by="code")

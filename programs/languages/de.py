@@ -5,7 +5,7 @@ import re
 from programs.languages.base import Language
 from programs.languages.words import at_start, page_furniture, references, refusals, whole_words, word_list
 
-GERMAN = Language(
+LANGUAGE = Language(
     code="de",
     stemmer="german",
     numerals="de",

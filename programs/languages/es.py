@@ -5,7 +5,7 @@ import re
 from programs.languages.base import Language
 from programs.languages.words import at_start, whole_words, word_list
 
-SPANISH = Language(
+LANGUAGE = Language(
     code="es",
     stemmer="spanish",
     numerals="es",

@@ -5,7 +5,7 @@ import re
 from programs.languages.base import Language
 from programs.languages.words import at_start, page_furniture, whole_words, word_list
 
-FRENCH = Language(
+LANGUAGE = Language(
     code="fr",
     stemmer="french",
     numerals="fr",

@@ -1,12 +1,10 @@
-"""The asking modes, by name: how a model is asked for questions."""
+"""The asking modes, one file each: how a model is asked for questions."""
 
 from collections.abc import Mapping
 
-from programs.modes import free, guided, sentence
+from programs.discover import discover
 from programs.modes.base import Mode
 
-_MODULES = (guided, sentence, free)
-
-MODES: Mapping[str, Mode] = {module.MODE.name: module.MODE for module in _MODULES}
+MODES: Mapping[str, Mode] = discover("programs.modes", "MODE", Mode)
 
 __all__ = ["MODES", "Mode"]

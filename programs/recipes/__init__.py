@@ -1,8 +1,8 @@
-"""The recipes that a user can pick, by name."""
+"""The recipes that a user can pick, one file each."""
 
 from collections.abc import Mapping
 
-from programs.recipes import evolved, multi, roundtrip, single
+from programs.discover import discover
 from programs.recipes.base import Recipe
 
-RECIPES: Mapping[str, Recipe] = {module.RECIPE.name: module.RECIPE for module in (evolved, single, multi, roundtrip)}
+RECIPES: Mapping[str, Recipe] = discover("programs.recipes", "RECIPE", Recipe)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from optimizers.gold import GOLD, check, read_annotated, read_gold
-from optimizers.gold_rows import GoldRow, QuestionGold
+from optimizers.gold_rows import GoldRow
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
+from optimizers.steps.question import QuestionGold
 from programs.errors import LabelError
 from programs.steps import STEPS
 from programs.text import plain
@@ -190,7 +191,7 @@ def test_a_row_that_breaks_a_rule_is_named(tmp_path: Path, step: str, change: di
 
 def test_an_unknown_step_is_named_with_those_that_there_are(tmp_path: Path) -> None:
     [problem] = check([write(tmp_path / "gold.jsonl", {**row_of("answer"), "step": "guess"})])
-    assert problem.message.startswith("step: no gold rows are known of 'guess'; there are question, answer, ")
+    assert problem.message.startswith("step: no gold rows are known of 'guess'; there are agree, answer, ")
 
 
 def test_documents_and_ids_are_compared_with_labels(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from groundset.data_files import data_path
 from groundset.runtime.parser import Parser, load_parser
-from programs.steps.demos import Demos, read_demos
+from programs.demos import Demos, read_demos
 
 # The scripted parts are a plain module, because tests of several folders use them.
 sys.path.insert(0, str(Path(__file__).parent))

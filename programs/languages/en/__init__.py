@@ -5,4 +5,4 @@ from dataclasses import replace
 from programs.languages.en.reading import EnglishSyntax
 from programs.languages.en.words import WORDS
 
-ENGLISH = replace(WORDS, syntax=EnglishSyntax)
+LANGUAGE = replace(WORDS, syntax=EnglishSyntax)

@@ -105,10 +105,10 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("colour",), "colour: no such step to compile; choose of keyphrases, question"),
+        (("colour",), "colour: no such step to compile; choose of agree, answer"),
         (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of finetune"),
         (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm."),
-        (("answer",), "--optimizer fit-head compiles chunk, judge, same, grounding; answer is not fitted."),
+        (("answer",), "--optimizer fit-head compiles chunk, grounding, judge, same; answer is not fitted."),
         (("agree",), "agree is not fitted."),
         (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--optimizer mipro needs a second model"),
         (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),

@@ -143,7 +143,7 @@ def test_what_a_strategy_lacks_is_said_before_any_call(compile_for: Any, compile
     opened = resources.OpenedResources(options, [], Any, lambda *_: None)
     others = [step for step in COMPILABLE if step not in ("reasoning", "sound")]
     assert STRATEGIES["labeled"].steps_of(opened) == others
-    assert STRATEGIES["reanchor"].steps_of(opened) == ["chunk", "judge", "same", "grounding", "agree"]
+    assert STRATEGIES["reanchor"].steps_of(opened) == ["agree", "chunk", "grounding", "judge", "same"]
     assert engine.calls == 0
 
 

@@ -8,9 +8,14 @@ import pytest
 
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.finetuning.base import turns_of
-from optimizers.gold_rows import AnswerGold, CompressGold, GoldRow, KeyphrasesGold, QuestionGold, RewriteGold
+from optimizers.gold_rows import GoldRow
 from optimizers.labels import Label, QuestionLabel
 from optimizers.steps import COMPILABLE
+from optimizers.steps.answer import AnswerGold
+from optimizers.steps.compress import CompressGold
+from optimizers.steps.keyphrases import KeyphrasesGold
+from optimizers.steps.question import QuestionGold
+from optimizers.steps.rewrite import RewriteGold
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from programs.languages import LANGUAGES

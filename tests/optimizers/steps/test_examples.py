@@ -7,11 +7,14 @@ import pytest
 from groundset.compiling.labels import gold_files, label_files
 from groundset.runtime.parser import load_parser
 from optimizers.gold import read_gold
-from optimizers.gold_rows import CompressGold, GoldRow, QuestionGold, RewriteGold
+from optimizers.gold_rows import GoldRow
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import NOT_STATED
+from optimizers.steps.compress import CompressGold
 from optimizers.steps.examples import Examples, examples_of, passages_of, source_of
+from optimizers.steps.question import QuestionGold
+from optimizers.steps.rewrite import RewriteGold
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.text import plain, tokens

@@ -22,10 +22,10 @@ from optimizers.steps.base import Judges, kind_of
 from optimizers.steps.examples import Examples
 from optimizers.strategies import STRATEGIES, prompts
 from optimizers.strategies.prompts import dev_rows
+from programs.demos import read_demos
 from programs.errors import LeakError, StrategyError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
-from programs.steps.demos import read_demos
 
 NAMES = ("Ada Lund", "Bo Kern", "Cy Dahl", "Di Moss", "Eli Rask", "Flo Berg")
 

@@ -17,10 +17,10 @@ from scripted_program import (
 
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.parser import Parser
+from programs.demos import Demos
 from programs.evolutions import EVOLUTIONS
 from programs.reading import read_chunk
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
-from programs.steps.demos import Demos
 from programs.trail import Trail
 from programs.types import Attempt, Context, Focus
 

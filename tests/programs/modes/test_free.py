@@ -16,9 +16,9 @@ from scripted_program import (
     tools_of,
 )
 
+from programs.demos import Demos
 from programs.recipes import RECIPES
 from programs.steps import STEPS
-from programs.steps.demos import Demos
 from programs.types import Attempt, Context, Focus, Outcome
 
 DATE = "On what date did the Henn Lady strike the Grey Widow?"

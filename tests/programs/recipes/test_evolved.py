@@ -24,13 +24,13 @@ from scripted_program import (
 )
 
 from groundset.runtime.parser import Parser
+from programs.demos import Demos
 from programs.evolutions import EVOLUTIONS
 from programs.modes import MODES
 from programs.reading import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.evolved import EvolvedOptions
 from programs.steps import STEPS
-from programs.steps.demos import Demos
 from programs.steps.sound import together
 from programs.types import Attempt, Outcome, Parse, StepRecord
 

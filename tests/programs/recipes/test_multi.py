@@ -23,10 +23,10 @@ from scripted_program import (
     with_names,
 )
 
+from programs.demos import Demos
 from programs.recipes import RECIPES
 from programs.recipes.multi import MultiOptions
 from programs.steps import STEPS
-from programs.steps.demos import Demos
 from programs.types import Attempt, Context, Outcome, StepRecord
 
 MULTI = RECIPES["multi"]

@@ -22,6 +22,7 @@ from scripted_program import (
 )
 
 from groundset.runtime.adapter import PlainTextAdapter
+from programs.demos import Demos
 from programs.modes.base import AskOptions
 from programs.modes.guided import Ask
 from programs.reading import read_chunk
@@ -32,7 +33,6 @@ from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.stages.round_trip import RoundTrip
 from programs.stages.seed import Seed
 from programs.steps import STEPS
-from programs.steps.demos import Demos
 from programs.steps.rewrite import MENDABLE
 from programs.tools import Tools
 from programs.trail import Trail

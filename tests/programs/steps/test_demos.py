@@ -6,8 +6,8 @@ from pathlib import Path
 import dspy
 import pytest
 
+from programs.demos import in_language, read_demos
 from programs.errors import DemoError
-from programs.steps.demos import in_language, read_demos
 
 ROW = {"language": "en", "topic": "Moth", "fact": "It flies.", "answer": "flies", "question": "What does it do?"}
 

@@ -7,8 +7,8 @@ import dspy
 import signatures
 from groundset.data_files import data_path
 from programs import steps
+from programs.demos import Demos
 from programs.steps import STEPS
-from programs.steps.demos import Demos
 
 
 def test_each_step_is_one_module_of_its_name() -> None:

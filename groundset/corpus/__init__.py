@@ -1,11 +1,18 @@
 """From documents to chunks: find, read, cut, drop duplicates, draw."""
 
 from groundset.corpus.chunkers import CHUNKERS, Embed
-from groundset.corpus.corpus import Corpus, CorpusOptions, Counts, build_corpus, cut_documents
+from groundset.corpus.chunks import draw_order
+from groundset.corpus.corpus import (
+    Corpus,
+    CorpusOptions,
+    Counts,
+    build_corpus,
+    cut_documents,
+    documents_path,
+    write_chunks,
+)
 from groundset.corpus.documents import read_documents
-from groundset.corpus.draw import draw_order
 from groundset.corpus.files import SkippedFile, find_documents
-from groundset.corpus.store import documents_path, write_chunks
 
 __all__ = [
     "CHUNKERS",

@@ -1,8 +1,9 @@
 """Everything between the arguments of a command and the chunks of a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tokenizers import Tokenizer
@@ -13,6 +14,7 @@ from groundset.corpus.documents import nothing_left, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
 from groundset.corpus.own_chunks import CHUNK_SUFFIXES, read_own_chunks
+from groundset.files import is_stream, json_line, whole_file
 from groundset.options import ChunkingOptions
 from programs.errors import InputError
 from programs.types import Chunk, Document
@@ -167,3 +169,36 @@ def _check_ids(documents: Sequence[Document], chunks: Sequence[Chunk]) -> None:
             if name in seen:
                 raise InputError(f"two files give the {kind} id {name!r}")
             seen.add(name)
+
+
+def write_chunks(corpus: Corpus, out: Path) -> tuple[Path, Path | None]:
+    """Write the chunks to ``out`` and the documents' texts beside it; return both paths.
+
+    Both files are complete before either takes its name, so that a full disk or a kill leaves what was there. Nothing
+    lies beside a stream, so the texts are left out there.
+
+    Raises:
+        InputError: one of them cannot be written.
+    """
+    docs = None if is_stream(out) else documents_path(out)
+    chunk_rows = (
+        chunk.model_dump(mode="json", exclude=None if chunk.metadata else {"metadata"}) for chunk in corpus.chunks
+    )
+    document_rows = (
+        {"doc_id": document.doc_id, "path": document.path, "title": document.title, "text": document.text}
+        for document in corpus.documents
+    )
+    files: list[tuple[Path, Iterator[dict[str, Any]]]] = [(out, chunk_rows)]
+    if docs:
+        # The last one entered takes its name first, so where there are chunks there are documents.
+        files.append((docs, document_rows))
+    with ExitStack() as stack:
+        for target, rows in files:
+            with stack.enter_context(whole_file(target)).open("w", encoding="utf-8", newline="\n") as stream:
+                stream.writelines(map(json_line, rows))
+    return out, docs
+
+
+def documents_path(out: Path) -> Path:
+    """Return where the document texts of a chunk file go: ``FILE.docs.jsonl`` beside ``FILE.jsonl``."""
+    return out.with_name(f"{out.stem if out.suffix == '.jsonl' else out.name}.docs.jsonl")

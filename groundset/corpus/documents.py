@@ -12,8 +12,7 @@ from typing import NamedTuple
 from groundset.bounded import BoundedPool, BoundedProcess, LimitError, Limits
 from groundset.corpus.files import FoundFile, SkippedFile
 from groundset.corpus.parsing import formats
-from groundset.corpus.parsing.parsed import UnparsableError
-from groundset.corpus.parsing.text import name_title
+from groundset.corpus.parsing.text import UnparsableError, name_title
 from groundset.processors import usable_processors
 from programs.errors import InputError
 from programs.types import Document

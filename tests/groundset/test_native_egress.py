@@ -71,7 +71,7 @@ def test_reading_documents_reports_nothing_to_anybody(watched: Callable[..., lis
 
 def test_reading_documents_loads_nothing_that_reports() -> None:
     script = (
-        "import io, sys\nfrom groundset.corpus.parsing.converters import markitdown_converters\n"
+        "import io, sys\nfrom groundset.corpus.parsing.html import markitdown_converters\n"
         "markitdown_converters()\nprint('onnxruntime' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

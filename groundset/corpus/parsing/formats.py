@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from groundset.corpus.parsing.parsed import Parsed, UnparsableError
+from groundset.corpus.parsing.text import Parsed, UnparsableError
 
 MARKDOWN_SUFFIXES = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"})
 HTML_SUFFIXES = frozenset({".html", ".htm", ".xhtml"})
@@ -19,7 +19,7 @@ def parse_file(request: dict[str, str]) -> dict[str, Any]:
     """Parse the file ``path`` as one with the ending ``suffix``; the argument and what is returned are JSON.
 
     Returns:
-        ``text``, ``title`` and ``headings`` of a :class:`~groundset.corpus.parsing.parsed.Parsed`, or ``refused``, the
+        ``text``, ``title`` and ``headings`` of a :class:`~groundset.corpus.parsing.text.Parsed`, or ``refused``, the
         reason why the file cannot become a document.
     """
     try:

@@ -8,7 +8,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from groundset.corpus.parsing.parsed import Parsed
+from groundset.corpus.parsing.text import Parsed
 from programs.types import Heading
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -7,11 +7,9 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from xml.parsers.expat import ExpatError, ParserCreate
 
-from groundset.corpus.parsing.converters import markitdown_converters
-from groundset.corpus.parsing.html import MARKDOWN_OPTIONS
+from groundset.corpus.parsing.html import MARKDOWN_OPTIONS, markitdown_converters
 from groundset.corpus.parsing.markdown import parse_markdown
-from groundset.corpus.parsing.parsed import Parsed, UnparsableError
-from groundset.corpus.parsing.text import clean, decode
+from groundset.corpus.parsing.text import Parsed, UnparsableError, clean, decode
 
 TEXT_SUFFIXES = frozenset({".ipynb", ".csv"})
 # Word's own name of the style, whatever the language of the program.

@@ -14,9 +14,8 @@ from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from pdfplumber.utils.exceptions import PdfminerException
 
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown
-from groundset.corpus.parsing.parsed import Parsed, UnparsableError
 from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown
-from groundset.corpus.parsing.text import clean
+from groundset.corpus.parsing.text import Parsed, UnparsableError, clean
 
 _MIN_FILLED = 0.5
 # More boxes of text than this on a page are read from top to bottom: the time to find their order grows with the cube.

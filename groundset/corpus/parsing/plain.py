@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundset.corpus.parsing.markdown import line_starts
-from groundset.corpus.parsing.parsed import Parsed
+from groundset.corpus.parsing.text import Parsed
 from programs.types import Heading
 
 _UNDERLINE = re.compile(r"^([=\-~^\"*+#])\1{2,}$")

@@ -2,11 +2,26 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from charset_normalizer import from_bytes
 
-from groundset.corpus.parsing.parsed import UnparsableError
+from programs.types import Heading
+
+
+class Parsed(NamedTuple):
+    """A parsed document before it has an id: text, title (None if it shows none) and headings in order."""
+
+    text: str
+    title: str | None
+    headings: Sequence[Heading]
+
+
+class UnparsableError(Exception):
+    """A file cannot become a document; the message is the reason in a few words, without the file's name."""
+
 
 _BOMS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),

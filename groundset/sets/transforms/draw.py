@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from groundset.corpus.draw import by_chance
+from groundset.corpus.chunks import by_chance
 from groundset.progress import counted
 from groundset.run import Run, save_run
 from groundset.store.folder import check_free

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from groundset.corpus.draw import by_chance
+from groundset.corpus.chunks import by_chance
 from groundset.engine.duplicates import Vectors, repetitions
 from groundset.options import wrong_options
 from groundset.progress import counted

@@ -10,13 +10,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from groundset.corpus.chunkers import CHUNKERS, Chunker, ChunkerName, ChunkingTools
+from groundset.corpus.chunkers import CHUNKERS, Chunker, ChunkerName, ChunkingTools, fill, pack
 from groundset.corpus.chunks import chunk_document
-from groundset.corpus.packing import fill, pack
 from groundset.corpus.parsing.markdown import parse_markdown
 from groundset.corpus.parsing.text import clean
-from groundset.corpus.sentences import sentence_spans
-from groundset.corpus.structure import Atom, sections
+from groundset.corpus.structure import Atom, sections, sentence_spans
 from programs.errors import InputError
 from programs.types import Chunk, Document
 

@@ -1,7 +1,7 @@
 import random
 from collections import Counter
 
-from groundset.corpus.draw import draw_order
+from groundset.corpus.chunks import draw_order
 from programs.types import Chunk
 
 

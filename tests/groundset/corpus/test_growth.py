@@ -12,14 +12,13 @@ from foreign_files import pdf
 
 from groundset.corpus.chunkers import CHUNKERS, ChunkingTools
 from groundset.corpus.chunks import chunk_document
-from groundset.corpus.parsing.html import parse_html
-from groundset.corpus.parsing.html_tree import parse_tree
+from groundset.corpus.parsing.html import parse_html, parse_tree
 from groundset.corpus.parsing.markdown import heading_title, parse_markdown
 from groundset.corpus.parsing.pdf import parse_pdf
 from groundset.corpus.parsing.pdf_text import Line, Page, pages_to_markdown
 from groundset.corpus.parsing.plain import parse_plain
 from groundset.corpus.parsing.text import clean
-from groundset.corpus.sentences import sentence_spans
+from groundset.corpus.structure import sentence_spans
 from programs.types import Document, Heading
 
 Make = Callable[[int], Any]

@@ -8,9 +8,8 @@ import pytest
 from pyarrow import parquet
 from pydantic_core import from_json, to_json
 
-from groundset.corpus.corpus import CorpusOptions, build_corpus
+from groundset.corpus.corpus import CorpusOptions, build_corpus, write_chunks
 from groundset.corpus.own_chunks import read_own_chunks
-from groundset.corpus.store import write_chunks
 from groundset.sets.exports.autorag import corpus_table
 from programs.errors import InputError
 

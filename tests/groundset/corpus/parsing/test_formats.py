@@ -10,8 +10,8 @@ from markitdown.converters import DocxConverter
 
 from groundset.corpus.parsing import formats
 from groundset.corpus.parsing.office import parse_office
-from groundset.corpus.parsing.parsed import UnparsableError
 from groundset.corpus.parsing.pdf import parse_pdf
+from groundset.corpus.parsing.text import UnparsableError
 
 TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"
 PARAGRAPH = "<w:p><w:r><w:t>The mill was built by two brothers.</w:t></w:r></w:p>"

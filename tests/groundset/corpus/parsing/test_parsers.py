@@ -3,8 +3,8 @@ import pytest
 from groundset.corpus.parsing.html import parse_html
 from groundset.corpus.parsing.markdown import parse_markdown
 from groundset.corpus.parsing.office import parse_office
-from groundset.corpus.parsing.parsed import Parsed, UnparsableError
 from groundset.corpus.parsing.plain import parse_plain
+from groundset.corpus.parsing.text import Parsed, UnparsableError
 
 PROSE = "This paragraph is long enough to count as prose, since it has more than eighty characters in it."
 

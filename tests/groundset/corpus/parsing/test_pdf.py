@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from groundset.corpus.parsing.parsed import UnparsableError
 from groundset.corpus.parsing.pdf import parse_pdf
 from groundset.corpus.parsing.pdf_text import Line, Page, Table, pages_to_markdown
+from groundset.corpus.parsing.text import UnparsableError
 
 
 def line(text: str, y: float, *, box: int = 0, size: float = 10.0, x0: float = 50.0, bold: bool = False) -> Line:

@@ -1,7 +1,6 @@
 import pytest
 
-from groundset.corpus.parsing.parsed import UnparsableError
-from groundset.corpus.parsing.text import clean, decode, name_title
+from groundset.corpus.parsing.text import UnparsableError, clean, decode, name_title
 
 GERMAN = "Grüße aus Köln: schöne Straßen, süße Brötchen und über 20 Brücken."
 FRENCH = "Le château était situé près de la rivière. Où êtes-vous allés hier ? Ça coûte 5 €."

@@ -138,6 +138,8 @@ class BoundedProcess:
         status = _close(process)
         if status == -signal.SIGPROF:
             return LimitError(f"takes more than {seconds:.0f} s of processor time")
+        if status == -signal.SIGABRT:  # Python ends itself where there is no memory left to raise MemoryError
+            return _ProcessError(f"aborts its process or takes more than {_amount(self._limits.memory_mb)} of memory")
         name = signal.Signals(-status).name if status < 0 else f"status {status}"
         return _ProcessError(f"crashes its process ({name})")
 

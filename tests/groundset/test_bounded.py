@@ -44,6 +44,7 @@ def test_one_process_serves_many_calls(work: BoundedProcess) -> None:
         ("sum(map(pow, [3] * 9, [10 ** 7] * 9))", "takes more than 1 s of processor time"),
         ("'a' * (2 << 20)", "gives more than 1 MB of text"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", r"crashes its process \(SIGSEGV\)"),
+        ("os.abort()", "aborts its process or takes more than .* of memory"),
         ("os._exit(3)", r"crashes its process \(status 3\)"),
     ],
 )

@@ -18,6 +18,7 @@ GOOD = "The mill was built by two brothers in 1887. " * 10
 TEXT = b"BT /F1 12 Tf 50 750 Td (The mill was built by two brothers in the year 1887.) Tj ET\n"
 SPACES = b" " * (300 << 20)
 MEMORY = "reading it takes more than 300 MB of memory"
+ABORT = "reading it aborts its process or takes more than 300 MB of memory"
 SECONDS = "reading it takes more than 2 s of processor time"
 
 
@@ -59,7 +60,7 @@ def test_what_would_take_all_memory_or_never_end(
     monkeypatch.setattr(documents, "SECONDS", 2)
     monkeypatch.setattr(documents, "SECONDS_PER_MB", 0)
     assert callable(data)
-    assert skipped(tmp_path, name, data()) in reasons
+    assert skipped(tmp_path, name, data()) in reasons | {ABORT}  # Python cannot always raise MemoryError
 
 
 @pytest.mark.parametrize(

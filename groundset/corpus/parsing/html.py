@@ -51,6 +51,9 @@ _SITE_NAME = re.compile(r"\s+[|–—·»-]\s+[^|–—·»]*$")
 _MIN_MAIN = 0.3
 # More than this share of the text in one "noise" element means that its class name says something else.
 _MAX_NOISE = 0.5
+# Rules against pages that take time by the square of their size stay beside the limit of the process, which ends a
+# page of 300 kB only after a minute. Such a page of open tags takes more than 45 s without them and 0.8 s with them, a
+# list of 25,000 items, which is no attack, 24 s and 4 s.
 _LONG_LIST = 1_000
 _LONG_HEAD = 100
 

@@ -103,25 +103,6 @@ def _is_title(document: Document, index: int) -> bool:
     return document.headings[index].text == document.title
 
 
-def chunk_documents(
-    documents: Iterable[Document],
-    chunker: Chunker,
-    size: int,
-    overlap: int,
-    merge: int,
-    min_length: int,
-    tools: ChunkingTools,
-) -> tuple[list[Chunk], int]:
-    """Cut documents into chunks; also return how many were dropped as too short."""
-    chunks: list[Chunk] = []
-    dropped = 0
-    for document in documents:
-        found, short = chunk_document(document, chunker, size, overlap, merge, min_length, tools)
-        chunks += found
-        dropped += short
-    return chunks, dropped
-
-
 def draw_order(chunks: Iterable[Chunk], seed: int) -> list[Chunk]:
     """Order chunks in rounds: one of every document, then a second of each, both shuffled by the seed.
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from tokenizers import Tokenizer
 
 from groundset.corpus.chunkers import CHUNKERS, ChunkingTools, Embed
-from groundset.corpus.chunks import chunk_documents
+from groundset.corpus.chunks import chunk_document
 from groundset.corpus.documents import nothing_left, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
@@ -106,18 +106,7 @@ def build_corpus(
         if not reading.documents and not own_files:
             raise nothing_left(skipped)
         documents += reading.documents
-        tools = ChunkingTools(embed, tokenizer)
-        chunks, dropped_short = chunk_documents(
-            documents,
-            CHUNKERS[options.chunker],
-            options.size,
-            options.chunk_overlap,
-            options.merge,
-            options.min_length,
-            tools,
-        )
-        if options.duplicate_threshold is not None:
-            chunks, dropped_duplicates = drop_duplicates(chunks, options.duplicate_threshold)
+        chunks, dropped_short, dropped_duplicates = cut_documents(documents, options, embed=embed, tokenizer=tokenizer)
     for file in own_files:
         own = read_own_chunks(file)
         documents += own.documents
@@ -146,15 +135,15 @@ def cut_documents(
     tokenizer: Tokenizer | None = None,
 ) -> Cut:
     """Cut documents that were read into chunks; see :func:`build_corpus`."""
-    chunks, short = chunk_documents(
-        documents,
-        CHUNKERS[options.chunker],
-        options.size,
-        options.chunk_overlap,
-        options.merge,
-        options.min_length,
-        ChunkingTools(embed, tokenizer),
-    )
+    chunker, tools = CHUNKERS[options.chunker], ChunkingTools(embed, tokenizer)
+    chunks: list[Chunk] = []
+    short = 0
+    for document in documents:
+        found, dropped = chunk_document(
+            document, chunker, options.size, options.chunk_overlap, options.merge, options.min_length, tools
+        )
+        chunks += found
+        short += dropped
     if options.duplicate_threshold is None:
         return Cut(chunks, short, 0)
     kept, duplicates = drop_duplicates(chunks, options.duplicate_threshold)

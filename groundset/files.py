@@ -81,7 +81,7 @@ def why_not_made(target: Path) -> str | None:
     """
     path = Path(os.path.realpath(target))
     try:
-        there = next(each for each in (path, *path.parents) if each.exists())
+        there = next(place for place in (path, *path.parents) if place.exists())
         folder = there.parent if there == path and not there.is_dir() else there
         if not folder.is_dir():
             return f"{folder} is a file, not a folder"

@@ -79,8 +79,8 @@ def _lines(file: Path) -> Generator[bytes]:
                 if line == b"null\n":
                     return
                 if not line:
-                    told = "takes more than 1 GB of memory to read, or is damaged"
-                    raise InputError(f"{file}, after row {max(0, number - 1)}: {told}")
+                    reason = "takes more than 1 GB of memory to read, or is damaged"
+                    raise InputError(f"{file}, after row {max(0, number - 1)}: {reason}")
                 yield line
         finally:
             process.kill()
@@ -94,7 +94,7 @@ def _write_rows() -> None:
     import pyarrow
     from pyarrow import parquet
 
-    number, told = 0, None
+    number, failure = 0, None
     try:
         with parquet.ParquetFile(sys.stdin.buffer, pre_buffer=False, buffer_size=1 << 20) as table:
             out.write(json.dumps(table.schema_arrow.names) + "\n")
@@ -105,14 +105,14 @@ def _write_rows() -> None:
     except MemoryError:
         return  # what has no last line took too much
     except pyarrow.ArrowException as error:
-        told = f" is not a parquet file ({_first_line(error)})"
+        failure = f" is not a parquet file ({_first_line(error)})"
     except UnicodeError:
-        told = ": its texts are not UTF-8"
+        failure = ": its texts are not UTF-8"
     except OSError as error:  # pyarrow's word for bytes that it cannot make anything of
-        told = f" is damaged ({_first_line(error)})"
+        failure = f" is damaged ({_first_line(error)})"
     except (OverflowError, ValueError, RecursionError) as error:  # of a time after the year 9999
-        told = f", after row {number}: {_first_line(error)}"
-    out.write(json.dumps(told) + "\n")
+        failure = f", after row {number}: {_first_line(error)}"
+    out.write(json.dumps(failure) + "\n")
     out.flush()
 
 

@@ -71,8 +71,8 @@ def bypass_proxies(*hosts: str, environment: MutableMapping[str, str] = os.envir
         return  # a variable more would hide the proxies that the system has
     # Some libraries read the one spelling and some the other.
     known = [host.strip() for name in ("no_proxy", "NO_PROXY") for host in environment.get(name, "").split(",")]
-    told = ",".join(dict.fromkeys(host for host in (*known, *hosts) if host))
-    environment["no_proxy"] = environment["NO_PROXY"] = told
+    joined = ",".join(dict.fromkeys(host for host in (*known, *hosts) if host))
+    environment["no_proxy"] = environment["NO_PROXY"] = joined
 
 
 def without_secrets(text: str) -> str:

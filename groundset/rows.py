@@ -93,7 +93,7 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
         InputError: they are no list of texts, or more or longer than any headings are.
     """
     headings = fields.get("headings") or []
-    if not isinstance(headings, list) or not all(isinstance(each, str) for each in headings):
+    if not isinstance(headings, list) or not all(isinstance(heading, str) for heading in headings):
         raise InputError(f"{where}, column headings: must be a list of texts")
     if len(headings) > _MAX_HEADINGS:
         raise InputError(f"{where}, column headings: more than {_MAX_HEADINGS}")
@@ -113,7 +113,7 @@ def span_of(where: str, fields: Mapping[str, Any]) -> list[int] | None:
     if span is None:
         return None
     found = list(span) if isinstance(span, list | tuple) else []
-    if len(found) != 2 or not all(isinstance(each, int) for each in found):
+    if len(found) != 2 or not all(isinstance(offset, int) for offset in found):
         raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
     return found
 
@@ -130,9 +130,9 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     if _is_nested(metadata, _MAX_DEPTH):
         raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
     # Parquet brings dates and other values that JSON does not know.
-    told = json.dumps(metadata or {}, ensure_ascii=False, default=plain_value)
-    check_length(f"{where}, column metadata", told)
-    plain: dict[str, Any] = json.loads(told)
+    as_json = json.dumps(metadata or {}, ensure_ascii=False, default=plain_value)
+    check_length(f"{where}, column metadata", as_json)
+    plain: dict[str, Any] = json.loads(as_json)
     return plain
 
 
@@ -144,7 +144,7 @@ def is_missing(value: object) -> bool:
 def _is_nested(value: object, depth: int) -> bool:
     """Say whether objects and lists stand inside each other more than ``depth`` deep."""
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
-    return inner is not None and (depth == 0 or any(_is_nested(each, depth - 1) for each in inner))
+    return inner is not None and (depth == 0 or any(_is_nested(value, depth - 1) for value in inner))
 
 
 def plain_value(value: object) -> str:

@@ -40,7 +40,7 @@ class Reading(NamedTuple):
 
 
 def read_documents(files: Iterable[FoundFile], on_file: Callable[[str], None] | None = None) -> Reading:
-    """Parse files into documents, in processes with limits; ``on_file`` is told each path before it is waited for."""
+    """Parse files into documents, in processes with limits; call ``on_file`` with each path before waiting for it."""
     documents: list[Document] = []
     skipped: list[SkippedFile] = []
     seen: dict[bytes, str] = {}
@@ -102,7 +102,7 @@ def _read_document(parse: BoundedProcess, found: FoundFile) -> Document:
 
 
 def _megabytes(found: FoundFile) -> float:
-    """Return the size of a file, 0 if it cannot be told."""
+    """Return the size of a file, 0 if it is unknown."""
     try:
         return found.file.stat().st_size / (1 << 20)
     except OSError:

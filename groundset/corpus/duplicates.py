@@ -29,7 +29,7 @@ def drop_duplicates(chunks: Iterable[Chunk], threshold: float = 0.85) -> tuple[l
 
     Near-duplicates share at least ``threshold`` of their three-word sequences (1 leaves only exact ones).
     Chunks whose numbers differ are never duplicates: two rows of a table may differ in nothing else. Nor are
-    chunks that overlap in one document, since they were asked to.
+    chunks that overlap in one document, as --chunk-overlap makes them.
     """
     # datasketch imports half of scipy; only runs that come this far wait for it.
     from datasketch import MinHashLSH

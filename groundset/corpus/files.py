@@ -51,7 +51,7 @@ def find_documents(paths: Sequence[str | Path]) -> FoundFiles:
     for argument in paths:
         expanded = list(_expand(Path(argument), skipped))
         # A file is called by its own name rather than by that of a link to it.
-        for file, root in sorted(expanded, key=lambda each: _is_linked(*each)):
+        for file, root in sorted(expanded, key=lambda found_at: _is_linked(*found_at)):
             first, _ = found.setdefault(Path(os.path.realpath(file)), (file, root))
             if _is_linked(file, root) and first != file:
                 skipped.append(SkippedFile(path=_below(file, root), reason="link to a file that is read by itself"))

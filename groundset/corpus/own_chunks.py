@@ -75,16 +75,16 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     own_id = fields.get("chunk_id") is not None
     chunk_id = required(where, fields, "chunk_id" if own_id else "doc_id")
     metadata = metadata_of(where, fields)
-    said = {} if own_id else metadata  # where our AutoRAG files name the document of a chunk
+    document_fields = {} if own_id else metadata  # where our AutoRAG files name the document of a chunk
     span = span_of(where, fields)
     if span is not None:
         metadata["start_end_idx"] = span
     return _Row(
         where=where,
         chunk_id=chunk_id,
-        source=optional(where, fields, "doc_id") if own_id else optional(where, said, "document_id"),
+        source=optional(where, fields, "doc_id") if own_id else optional(where, document_fields, "document_id"),
         path=optional(where, fields, "path"),
-        title=optional(where, fields, "title") or optional(where, said, "title"),
+        title=optional(where, fields, "title") or optional(where, document_fields, "title"),
         headings=headings_of(where, fields),
         text=text,
         metadata=metadata,

@@ -64,8 +64,8 @@ def _headings(text: str, tokens: Sequence[Token], links: dict[str, Any]) -> list
         # Level 0 only: a heading inside a list or a quotation does not divide the document.
         if token.type == "heading_open" and token.level == 0 and token.map and len(inline.content) <= _MAX_HEADING:
             # Nothing but headings is parsed further: what stands in a line is of no use here, and can be slow.
-            [told] = _PARSER.parseInline(inline.content, links)
-            title = " ".join(_plain(told.children or []).split())
+            [inline_token] = _PARSER.parseInline(inline.content, links)
+            title = " ".join(_plain(inline_token.children or []).split())
             if title:
                 found.append(Heading(level=int(token.tag[1]), text=title, start=starts[token.map[0]]))
     return found

@@ -20,6 +20,8 @@ from groundset.files import write_text
 from groundset.models.catalogue import ModelEntry, ModelFile
 from programs.errors import InputError
 
+SHA256 = re.compile("[0-9a-f]{64}")
+
 
 def cache_home() -> Path:
     """Return the folder of everything groundset caches: `GROUNDSET_HOME`, else the user's cache folder."""
@@ -95,7 +97,7 @@ def _recorded(path: Path, state: os.stat_result) -> str | None:
     if not isinstance(known, dict) or {key: known.get(key) for key in _stamp(state)} != _stamp(state):
         return None
     digest = known.get("sha256")
-    return digest if isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest) else None
+    return digest if isinstance(digest, str) and SHA256.fullmatch(digest) else None
 
 
 def _stamp(state: os.stat_result) -> dict[str, int]:

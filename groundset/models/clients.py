@@ -89,6 +89,6 @@ def _check(response: "Response") -> None:
         if count is not None and not 0 <= count <= _MOST_TOKENS:
             raise UnusableAnswerError("reports a count of tokens that cannot be")
     for token in response.logprobs or ():
-        for each in (token, *token.top):
-            if math.isnan(each.logprob) or each.logprob > _ROUNDING:
-                raise UnusableAnswerError(f"reports a log-probability that cannot be ({each.logprob:g})")
+        for candidate in (token, *token.top):
+            if math.isnan(candidate.logprob) or candidate.logprob > _ROUNDING:
+                raise UnusableAnswerError(f"reports a log-probability that cannot be ({candidate.logprob:g})")

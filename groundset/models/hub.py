@@ -58,28 +58,19 @@ def fetch_from_hub(
 ) -> None:
     """Download `files` from the Hub into `folder`, continuing what an interrupted attempt left in `staging`.
 
-    Args:
-        source: where they are.
-        files: what they have to be.
-        staging: the folder of their unfinished pieces.
-        folder: where they go.
-        progress: who shows the progress.
-        part: receives each of them.
-        token: for repositories that want one.
-
     Raises:
         DownloadError: The Hub cannot be reached or refuses; what arrived is kept for the next attempt.
         ChecksumError: A file is not what `files` says; it has been deleted.
     """
-    parts = [part(file, staging) for file in files]
+    unfinished = [part(file, staging) for file in files]
     total = sum(file.size for file in files)
-    require_space(staging, total - sum(each.size() for each in parts))
+    require_space(staging, total - sum(piece.size() for piece in unfinished))
     done = 0
     with progress.stage(f"Downloading from the Hugging Face Hub ({source.repo})", total) as report:
-        for each in parts:
-            _fetch_file(source, each, token, report, done)
-            each.install(folder / each.file.path)
-            done += each.file.size
+        for piece in unfinished:
+            _fetch_file(source, piece, token, report, done)
+            piece.install(folder / piece.file.path)
+            done += piece.file.size
 
 
 def _fetch_file(source: HubSource, part: PartFile, token: str | None, report: Report, done: int) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from groundset import __version__, privacy
 from groundset.models.answers import UnusableAnswerError, bounding
+from groundset.models.cache import SHA256
 from groundset.models.download import human_size
 from groundset.models.hub_names import HubRecord, HubSpec
 from groundset.privacy import without_secrets
@@ -115,7 +116,7 @@ _BYTES = 16 << 20  # a listing of as many files as follow takes a quarter
 _MOST_FILES = 10_000
 _NAMED = 5
 _LONGEST = 200  # of a name, in a message
-_COMMIT, _SHA256 = re.compile("[0-9a-f]{40}"), re.compile("[0-9a-f]{64}")
+_COMMIT = re.compile("[0-9a-f]{40}")
 
 
 def describe(spec: HubSpec, revision: str) -> HubRecord:
@@ -133,7 +134,7 @@ def describe(spec: HubSpec, revision: str) -> HubRecord:
     address, token = hub_address(), hub_token()
     with quiet_client(_SECONDS, _BYTES):
         try:
-            told = get_hf_file_metadata(
+            metadata = get_hf_file_metadata(
                 hf_hub_url(spec.repo, spec.file, revision=revision, endpoint=address.endpoint),
                 token=token or False,
                 timeout=_SECONDS,
@@ -142,16 +143,16 @@ def describe(spec: HubSpec, revision: str) -> HubRecord:
             )
         except (httpx.HTTPError, httpx.InvalidURL, UnusableAnswerError, OSError, ValueError, RuntimeError) as error:
             raise _explained(error, spec, revision, address, token) from error
-        if not told.size or told.size < 0:
+        if not metadata.size or metadata.size < 0:
             raise _strange(address, f"it does not say how large {spec.file} is")
-        if told.size > machine_bytes():
-            smaller = _named(_files(spec, revision, address, token, most=machine_bytes()))
+        if metadata.size > machine_bytes():
+            smaller = _files(spec, revision, address, token, most=machine_bytes())
             raise WeightsError(
-                f"{spec.name} takes {human_size(told.size)}, and this machine has {human_size(machine_bytes())} of "
+                f"{spec.name} takes {human_size(metadata.size)}, and this machine has {human_size(machine_bytes())} of "
                 f"memory; name a smaller file{f': {smaller}' if smaller else ''}."
             )
-    commit = told.commit_hash if told.commit_hash and _COMMIT.fullmatch(told.commit_hash) else revision
-    return HubRecord(commit, told.size, told.etag if told.etag and _SHA256.fullmatch(told.etag) else "")
+    commit = metadata.commit_hash if metadata.commit_hash and _COMMIT.fullmatch(metadata.commit_hash) else revision
+    return HubRecord(commit, metadata.size, metadata.etag if metadata.etag and SHA256.fullmatch(metadata.etag) else "")
 
 
 def _explained(error: Exception, spec: HubSpec, revision: str, address: HubAddress, token: str | None) -> ModelError:
@@ -176,7 +177,7 @@ def _explained(error: Exception, spec: HubSpec, revision: str, address: HubAddre
         private = "not for this token" if token else "it is private: set HF_TOKEN then"
         return UnknownModelError(f"{host} knows no repository {spec.repo}, or {private}; mind how it is spelt.")
     if isinstance(error, errors.RemoteEntryNotFoundError):
-        there = _named(_files(spec, revision, address, token))
+        there = _files(spec, revision, address, token)
         has = f"it has {there}" if there else f"{page} shows what it has"
         return UnknownModelError(f"{spec.repo} has no file {spec.file}; {has}.")
     if isinstance(error, errors.HfHubHTTPError):
@@ -203,7 +204,7 @@ def _strange(address: HubAddress, why: str) -> ModelError:
     return UnreachableModelError(f"{address.host} does not answer as the Hub does ({why}); mind HF_ENDPOINT.")
 
 
-def _files(spec: HubSpec, revision: str, address: HubAddress, token: str | None, most: int | None = None) -> list[str]:
+def _files(spec: HubSpec, revision: str, address: HubAddress, token: str | None, most: int | None = None) -> str:
     """Return the GGUF files of a repository, of at most so many bytes, those first that are called nearly the same."""
     import httpx
     from huggingface_hub import HfApi
@@ -212,15 +213,12 @@ def _files(spec: HubSpec, revision: str, address: HubAddress, token: str | None,
     try:
         tree: list[Any] = list(islice(api.list_repo_tree(spec.repo, revision=revision, recursive=True), _MOST_FILES))
     except (httpx.HTTPError, UnusableAnswerError, OSError, ValueError, RuntimeError, KeyError, TypeError):
-        return []  # the error that it is asked for says enough without
+        return ""  # the error that this is part of says enough without
     sizes = {entry.path: getattr(entry, "size", None) for entry in tree}
     names = [
         name
         for name, size in sizes.items()
         if size and size <= (most or size) and name.lower().endswith(".gguf") and name.isprintable()
     ]
-    return difflib.get_close_matches(spec.file, [name for name in names if len(name) <= _LONGEST], _NAMED, cutoff=0)
-
-
-def _named(files: list[str]) -> str:
-    return ", ".join(files)
+    short = [name for name in names if len(name) <= _LONGEST]
+    return ", ".join(difflib.get_close_matches(spec.file, short, _NAMED, cutoff=0))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from groundset.files import write_text
-from groundset.models.cache import cache_home
+from groundset.models.cache import SHA256, cache_home
 from programs.errors import InputError, ModelError, UnknownModelError
 from programs.foreign import small_text
 
@@ -25,7 +25,6 @@ _NAME = re.compile(
 _ONE_OF_SEVERAL = re.compile(r"-\d+-of-\d+\.gguf$", re.IGNORECASE)
 _LONGEST_NAME = 500  # characters; the Hub's names of owners and repositories have 96 at most
 _RECORD_BYTES = 1 << 16
-_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +105,9 @@ def read_record(spec: HubSpec) -> HubRecord | None:
     """
     file = record_file(spec)
     try:
-        told = json.loads(small_text(file, _RECORD_BYTES))
-        record = HubRecord(told["commit"], told["size"], told["sha256"])
-        if isinstance(record.commit, str) and type(record.size) is int and _SHA256.fullmatch(record.sha256):
+        data = json.loads(small_text(file, _RECORD_BYTES))
+        record = HubRecord(data["commit"], data["size"], data["sha256"])
+        if isinstance(record.commit, str) and type(record.size) is int and SHA256.fullmatch(record.sha256):
             return record
     except FileNotFoundError:
         return None

@@ -98,15 +98,15 @@ def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequ
         return f"{_place(spec)} wants to be paid: there is no credit left for this key."
     if isinstance(error, exceptions.LMRateLimitError):
         wait = getattr(error, "retry_after", None)
-        asked = f"; it asks to wait {wait:.0f} seconds" if wait else ""
-        return f"{_place(spec)} takes no more calls for now (429){asked}: try again later."
+        pause = f"; it asks to wait {wait:.0f} seconds" if wait else ""
+        return f"{_place(spec)} takes no more calls for now (429){pause}: try again later."
     if _timed_out(error):
         return f"{_place(spec)} did not answer in time; if it still loads its model, try again when it has."
     if isinstance(error, exceptions.LMTransportError):
         return _no_way(spec, error)
     if isinstance(error, exceptions.LMInvalidRequestError):
         if isinstance(error, exceptions.LMUnsupportedModelError) or status == 404:
-            return _not_served(spec, served, told=spec.model in error.message)
+            return _not_served(spec, served, is_named=spec.model in error.message)
         return _unknown_provider(spec)
     if getattr(error, "feature", None) == "n":  # nobody asks for several
         return f"{_place(spec)} sent several choices where one was asked for."
@@ -122,8 +122,8 @@ def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequ
 def plain_words(error: BaseException) -> str:
     """Return the first line of an error without the names of classes that LiteLLM puts before it."""
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
-    told = re.sub(r"^(?:\[[^]]*\] )?(?:(?:litellm\.)?\w+(?:Error|Exception)(?:: | - ))+", "", first[:_LONGEST_LINE])
-    return f"{told} …" if len(first) > _LONGEST_LINE else told
+    plain = re.sub(r"^(?:\[[^]]*\] )?(?:(?:litellm\.)?\w+(?:Error|Exception)(?:: | - ))+", "", first[:_LONGEST_LINE])
+    return f"{plain} …" if len(first) > _LONGEST_LINE else plain
 
 
 def _listed(spec: OpenAISpec) -> list[str] | None:
@@ -173,14 +173,16 @@ def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None
             late = "a model that takes longer to load must be loaded before"
             return f"{_silence(spec, _TOKEN_SECONDS).rstrip('.')}; {late}."
         if isinstance(error, exceptions.LMInvalidRequestError) and served and not _lists(served, spec):
-            return _not_served(spec, served, told=True)  # else the model is there, and wants another kind of request
+            return _not_served(
+                spec, served, is_named=True
+            )  # else the model is there, and wants another kind of request
         return why_failed(spec, error, served)
     finally:
         log.setLevel(level)
         client.close()
     # DSPy makes an empty answer of whatever is JSON; a thinking model may have said nothing yet.
-    said = answer.message.text or answer.usage.output_tokens or any(answer.provider_data.get("choices") or ())
-    return None if said else _no_model_server(spec)
+    has_answer = answer.message.text or answer.usage.output_tokens or any(answer.provider_data.get("choices") or ())
+    return None if has_answer else _no_model_server(spec)
 
 
 def _lists(served: Sequence[str], spec: OpenAISpec | HostedSpec) -> bool:
@@ -246,14 +248,14 @@ def _wrong_key(spec: OpenAISpec | HostedSpec, variables: Sequence[str]) -> str:
     return f"{_place(spec)} refuses the key in {' or '.join(names) or 'the environment'}."
 
 
-def _not_served(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None, *, told: bool) -> str:
+def _not_served(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None, *, is_named: bool) -> str:
     if isinstance(spec, HostedSpec):
         return f"{spec.name}: the provider has no such model."
     if served and not _lists(served, spec):
         names = [name[:_LONGEST_NAME] for name in served[:_NAMED]]
         more = f" and {len(served) - _NAMED} more" if len(served) > _NAMED else ""
         return f"{_place(spec)} does not serve {spec.model!r}; it serves {', '.join(names)}{more}."
-    if told or served is not None:
+    if is_named or served is not None:
         return f"{_place(spec)} does not serve {spec.model!r}."
     return f"{_place(spec)} offers no chat completions there: a base URL mostly ends in /v1."
 

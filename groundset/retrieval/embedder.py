@@ -218,8 +218,8 @@ def _from_folder(spec: str, folder: Path, device: str) -> Any:
     except Exception as error:  # the libraries raise whatever they meet in a file that is damaged
         if damaged := _damaged_file(folder):
             raise DamagedModelError(f"{damaged} is damaged: {_first_line(error)}") from error
-        told = f"Embedder {spec!r} cannot be loaded{near_matches(spec)} {_first_line(error)}"
-        raise DamagedModelError(told) from error
+        message = f"Embedder {spec!r} cannot be loaded{near_matches(spec)} {_first_line(error)}"
+        raise DamagedModelError(message) from error
 
 
 def _damaged_file(folder: Path) -> Path | None:

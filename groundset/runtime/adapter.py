@@ -119,8 +119,8 @@ class PlainTextAdapter(dspy.Adapter):
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """Make the call and parse it; ``n`` in the settings asks for several completions."""
-        request, count = self._prepare(lm, lm_kwargs, signature, demos, inputs)
-        return [self.parse(signature, lm(each).message.text or "") for each in _seeded(request, count)]
+        requests = self._requests(lm, lm_kwargs, signature, demos, inputs)
+        return [self.parse(signature, lm(request).message.text or "") for request in requests]
 
     async def acall(
         self,
@@ -131,19 +131,24 @@ class PlainTextAdapter(dspy.Adapter):
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """Make the call and parse it, asynchronously."""
-        request, count = self._prepare(lm, lm_kwargs, signature, demos, inputs)
-        return [self.parse(signature, (await lm.acall(each)).message.text or "") for each in _seeded(request, count)]
+        requests = self._requests(lm, lm_kwargs, signature, demos, inputs)
+        return [self.parse(signature, (await lm.acall(request)).message.text or "") for request in requests]
 
-    def _prepare(
+    def _requests(
         self,
         lm: Any,
         lm_kwargs: dict[str, Any],
         signature: type[Signature],
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
-    ) -> tuple[Request, int]:
+    ) -> list[Request]:
+        """Return ``n`` requests that differ in their seed alone."""
         options = {key: value for key, value in lm_kwargs.items() if key != "n"}
-        return self.request(lm, options, signature, demos, inputs), int(lm_kwargs.get("n") or 1)
+        request, count = self.request(lm, options, signature, demos, inputs), int(lm_kwargs.get("n") or 1)
+        if count == 1:
+            return [request]
+        first = request.config.seed or 0
+        return [replace(request, config=replace(request.config, seed=first + i)) for i in range(count)]
 
     def parse(self, signature: type[Signature], completion: str) -> dict[str, Any]:
         """Return a value for every output field, whatever was written."""
@@ -160,37 +165,33 @@ class PlainTextAdapter(dspy.Adapter):
 
     def _records(self, record: type[BaseModel], text: str) -> list[BaseModel]:
         """Return the records that a completion holds: another one begins where a label comes again."""
-        labels = {self.format_field_label(name, None).casefold(): name for name in record.model_fields}
-        found = list(_label_pattern(labels).finditer(text))
-        ends = [match.start() for match in found[1:]] + [len(text)]
         records: list[dict[str, str]] = []
-        for match, end in zip(found, ends, strict=False):
-            name = labels[match.group(1).casefold()]
+        for name, value in self._split(record.model_fields, text)[1]:
             if not records or name in records[-1]:
                 records.append({})
-            records[-1][name] = _unquoted(text[match.end() : end])
+            records[-1][name] = _unquoted(value)
         return [record(**fields) for fields in records]
 
     def _labelled(self, names: list[str], text: str) -> dict[str, str]:
-        labels = {self.format_field_label(name, None).casefold(): name for name in names}
-        found = list(_label_pattern(labels).finditer(text))
-        pieces: dict[str, str] = {}
-        if not found or found[0].start() > 0:
-            # A model that goes straight to its first answer leaves the first label out.
-            head = text[: found[0].start()] if found else text
-            pieces[names[0]] = head.strip().split("\n\n")[0]
-        ends = [match.start() for match in found[1:]] + [len(text)]
-        for match, end in zip(found, ends, strict=False):
-            pieces.setdefault(labels[match.group(1).casefold()], text[match.end() : end].strip())
+        """Return the text of every field; a model that goes straight to its first answer leaves the first label out."""
+        head, values = self._split(names, text)
+        pieces = {names[0]: head.strip().split("\n\n")[0]} if head else {}
+        for name, value in values:
+            pieces.setdefault(name, value)
         return pieces
 
-
-def _label_pattern(labels: Iterable[str]) -> re.Pattern[str]:
-    """Return what finds labels at the beginnings of lines; models put numbers and marks before them."""
-    return re.compile(
-        r"^\W*(?:\d+\W+)?(" + "|".join(map(re.escape, labels)) + r")[ \t]*\d*\**[ \t]*:\**[ \t]*",
-        re.IGNORECASE | re.MULTILINE,
-    )
+    def _split(self, names: Iterable[str], text: str) -> tuple[str, list[tuple[str, str]]]:
+        """Return the text before the first label, and the fields labelled after it with their text, in order."""
+        labels = {self.format_field_label(name, None).casefold(): name for name in names}
+        # Labels stand at the beginnings of lines; models put numbers and marks before them.
+        pattern = r"^\W*(?:\d+\W+)?(" + "|".join(map(re.escape, labels)) + r")[ \t]*\d*\**[ \t]*:\**[ \t]*"
+        found = list(re.finditer(pattern, text, re.IGNORECASE | re.MULTILINE))
+        starts = [match.start() for match in found] + [len(text)]
+        values = [
+            (labels[match[1].casefold()], text[match.end() : end].strip())
+            for match, end in zip(found, starts[1:], strict=True)
+        ]
+        return text[: starts[0]], values
 
 
 def _record_of(annotation: Any) -> type[BaseModel] | None:
@@ -200,14 +201,6 @@ def _record_of(annotation: Any) -> type[BaseModel] | None:
         if isinstance(item, type) and issubclass(item, BaseModel):
             return item
     return None
-
-
-def _seeded(request: Request, count: int) -> list[Request]:
-    """Return ``count`` requests that differ in their seed alone."""
-    if count == 1:
-        return [request]
-    first = request.config.seed or 0
-    return [replace(request, config=replace(request.config, seed=first + i)) for i in range(count)]
 
 
 def _coerce(text: str, annotation: Any) -> Any:

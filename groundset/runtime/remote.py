@@ -54,8 +54,8 @@ class RemoteEngine:
                 with dspy.context(disable_history=True):  # the journal keeps what is needed
                     return self._client.ask(request, given_up - time.monotonic())
             except LMError as error:
-                asked = getattr(error, "retry_after", None)
-                pause = 2.0 ** (tried - 1) if asked is None else asked
+                requested = getattr(error, "retry_after", None)
+                pause = 2.0 ** (tried - 1) if requested is None else requested
                 is_over = tried == _TRIES or pause > min(_LONGEST_WAIT, given_up - time.monotonic())
                 if is_over or not is_retryable_lm_error(error):
                     raise

@@ -48,8 +48,8 @@ def check_weights(spec: LocalSpec, adapters: Mapping[str, Path], tell: Callable[
 
 def _check(spec: LocalSpec, adapter: Path | None, adapter_sha256: str, tell: Callable[[str], object]) -> None:
     named = adapter or spec.path
-    asked = [spec.sha256, adapter_sha256, metadata.version("xllamacpp")]
-    passed = cache_home() / "trials" / hashlib.sha256(" ".join(asked).encode()).hexdigest()[:32]
+    decisive = [spec.sha256, adapter_sha256, metadata.version("xllamacpp")]
+    passed = cache_home() / "trials" / hashlib.sha256(" ".join(decisive).encode()).hexdigest()[:32]
     if passed.is_file():
         return
     tell(f"Trying {named.name} in a process of its own, since nobody vouches for it.")
@@ -69,12 +69,12 @@ def _trial(path: Path, adapter: Path | None) -> str:
     memory = max(_ROOM_BYTES + size, min(memory, machine_bytes() * 3 // 4))
     child = BoundedProcess(f"{__name__}:{load.__name__}", Limits(memory >> 20, output_mb=1))
     try:
-        said: str = child([str(file) for file in files], _PATIENCE_S + size / _BYTES_A_SECOND)
+        fault: str = child([str(file) for file in files], _PATIENCE_S + size / _BYTES_A_SECOND)
     except LimitError as error:
         return f"loading it {error}"
     finally:
         child.end()
-    return " ".join(said.split())[:_LONGEST].rstrip(".")
+    return " ".join(fault.split())[:_LONGEST].rstrip(".")
 
 
 def load(files: list[str]) -> str:
@@ -98,6 +98,6 @@ def load(files: list[str]) -> str:
         engine = EmbeddedEngine(path, adapters={str(place): file for place, file in enumerate(adapters)})
         engine.complete(request)
     except (EngineError, LM15Error) as error:
-        told = str(error) or type(error).__name__
-        return told.removeprefix(f"{path.name}: the embedded runtime cannot load this model: ")
+        reason = str(error) or type(error).__name__
+        return reason.removeprefix(f"{path.name}: the embedded runtime cannot load this model: ")
     return ""

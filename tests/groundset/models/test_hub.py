@@ -63,28 +63,21 @@ def test_the_hub_comes_first_when_it_is_on(both, hub, copied, home, notes):
     assert hub.requests == [(ADDRESS, None)]
 
 
-def test_an_interrupted_download_goes_on_where_it_stopped(hub_entry, hub, home, notes):
+@pytest.mark.parametrize(
+    ("left", "ranges", "requests"),
+    [
+        pytest.param(PAYLOAD[:400_000], True, [(ADDRESS, "bytes=400000-")], id="goes on where it stopped"),
+        pytest.param(b"not the same bytes", False, [(ADDRESS, "bytes=18-")], id="a server without ranges"),
+        pytest.param(PAYLOAD, True, [], id="all was there"),
+    ],
+)
+def test_an_interrupted_download_is_finished(hub_entry, hub, home, notes, left, ranges, requests):
+    hub.ranges = ranges
     part = home / "partial" / "tiny" / "tiny.gguf.part"
     part.parent.mkdir(parents=True)
-    part.write_bytes(PAYLOAD[:400_000])
+    part.write_bytes(left)
     assert pull_entry(hub_entry, progress=notes, hub=True).read_bytes() == PAYLOAD
-    assert hub.requests == [(ADDRESS, "bytes=400000-")]
-
-
-def test_a_server_without_ranges_restarts(hub_entry, hub, home, notes):
-    hub.ranges = False
-    part = home / "partial" / "tiny" / "tiny.gguf.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(b"not the same bytes")
-    assert pull_entry(hub_entry, progress=notes, hub=True).read_bytes() == PAYLOAD
-
-
-def test_a_complete_part_needs_no_request(hub_entry, hub, home, notes):
-    part = home / "partial" / "tiny" / "tiny.gguf.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(PAYLOAD)
-    assert pull_entry(hub_entry, progress=notes, hub=True).read_bytes() == PAYLOAD
-    assert not hub.requests
+    assert hub.requests == requests
 
 
 def test_a_connection_that_breaks_is_taken_up_again(hub_entry, hub, notes):

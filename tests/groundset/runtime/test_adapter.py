@@ -1,9 +1,13 @@
 """The plain-text adapter renders static text first and parses every completion."""
 
+import asyncio
+from types import SimpleNamespace
 from typing import Annotated, Literal, get_origin
+from unittest.mock import AsyncMock, Mock
 
 import dspy
 import pytest
+from dspy.lm15 import Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,8 +108,15 @@ def test_empty_inputs_are_left_out() -> None:
 
 
 def test_completions_beyond_one_differ_in_their_seed() -> None:
-    from groundset.runtime.adapter import _seeded
+    requests: list[Request] = []
 
-    lm = dspy.utils.DummyLM([{"question": "x"}])
-    request = ADAPTER.request(lm, {"seed": 7}, signatures.AskQuestion, [], {"topic": "T"})
-    assert [each.config.seed for each in _seeded(request, 3)] == [7, 8, 9]
+    def answer(request: Request) -> SimpleNamespace:
+        requests.append(request)
+        return SimpleNamespace(message=SimpleNamespace(text="Why?"))
+
+    lm = Mock(side_effect=answer, acall=AsyncMock(side_effect=answer), model="local/x", kwargs={})
+    call = (lm, {"seed": 7, "n": 3}, signatures.AskQuestion, [], {"topic": "T"})
+    assert ADAPTER(*call) == asyncio.run(ADAPTER.acall(*call)) == [{"question": "Why?"}] * 3
+    assert [request.config.seed for request in requests] == [7, 8, 9] * 2
+    ADAPTER(lm, {"seed": 7}, *call[2:])
+    assert requests[-1] == requests[0]

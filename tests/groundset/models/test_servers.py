@@ -332,27 +332,23 @@ def test_a_model_that_is_not_served(serve: Serve, answer: tuple[int, Any]) -> No
     assert refusal(many) == "The model server at URL does not serve 'tiny'; it serves a, b, c, d, e and 2 more."
 
 
-@pytest.mark.parametrize("models", [NO_ROUTE, listed()])
-def test_a_model_that_is_not_served_where_none_is_listed(serve: Serve, models: tuple[int, Any]) -> None:
-    port = serve({MODELS: models, CHAT: NO_MODEL}).server_port
-    assert refusal(port) == "The model server at URL does not serve 'tiny'."
-
-
-def test_an_address_that_lacks_its_end(serve: Serve) -> None:
-    told = refusal(serve({}).server_port)
-    assert told == "The model server at URL offers no chat completions there: a base URL mostly ends in /v1."
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ({MODELS: NO_ROUTE, CHAT: NO_MODEL}, "does not serve 'tiny'."),
+        ({MODELS: listed(), CHAT: NO_MODEL}, "does not serve 'tiny'."),
+        ({}, "offers no chat completions there: a base URL mostly ends in /v1."),
+        ({MODELS: (503, {}), CHAT: (503, {"error": "Loading"})}, "is busy or still loads its model (503): try again."),
+        ({CHAT: (500, {"error": {"message": "out of memory"}})}, "failed with status 500."),
+    ],
+)
+def test_a_server_that_cannot_serve_the_model(serve: Serve, answers: dict[str, tuple[int, Any]], told: str) -> None:
+    assert refusal(serve(answers).server_port) == f"The model server at URL {told}"
 
 
 def test_a_request_for_one_token_that_is_refused_tells_nothing(serve: Serve) -> None:
     check(serve({CHAT: (400, {"error": {"message": "max_tokens must be 16 or more"}})}).server_port)
     check(serve({CHAT: (429, {"error": {"message": "slow down"}})}).server_port)
-
-
-def test_a_server_that_is_not_ready_or_broken(serve: Serve) -> None:
-    port = serve({MODELS: (503, {}), CHAT: (503, {"error": {"message": "Loading model"}})}).server_port
-    assert refusal(port) == "The model server at URL is busy or still loads its model (503): try again."
-    port = serve({CHAT: (500, {"error": {"message": "out of memory"}})}).server_port
-    assert refusal(port) == "The model server at URL failed with status 500."
 
 
 @pytest.mark.parametrize(

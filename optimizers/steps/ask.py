@@ -15,7 +15,7 @@ from optimizers.steps.worth import meant_question_worth
 from programs.languages.table import Languages
 from programs.modes.free import checked
 from programs.steps.ask import LENGTHS, STEP
-from signatures import WrittenQuestion
+from signatures.ask import WrittenQuestion
 
 
 class AskGold(GoldOfOneChunk):

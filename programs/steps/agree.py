@@ -6,7 +6,7 @@ from programs.languages.table import Languages
 from programs.numbers import logistic
 from programs.steps.base import Similarity, Step
 from programs.text import numbers, share
-from signatures import CompareAnswers
+from signatures.agree import CompareAnswers
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:

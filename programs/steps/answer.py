@@ -7,7 +7,7 @@ from programs.languages.base import Language
 from programs.steps.base import Step
 from programs.text import has_words, plain, tokens
 from programs.types import Focus
-from signatures import AnswerQuestion
+from signatures.answer import AnswerQuestion
 
 _MOST_ADDED = 2
 

@@ -1,7 +1,7 @@
 """The step ``ask``: writes questions about a passage, each with its answer and the words that it rests on."""
 
 from programs.steps.base import Step
-from signatures import AskPassage
+from signatures.ask import AskPassage
 
 STEP = Step("ask", AskPassage, limits={"max_tokens": 400, "temperature": 0.0})
 

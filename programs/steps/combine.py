@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from programs.steps.base import Step
 from programs.types import Context
-from signatures import CombinePassages
+from signatures.combine import CombinePassages
 
 KINDS = ("bridge", "comparison", "general")
 

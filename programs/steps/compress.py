@@ -2,7 +2,7 @@
 
 from programs.steps.base import Step
 from programs.steps.question import LIMITS
-from signatures import CompressQuestion
+from signatures.compress import CompressQuestion
 
 SHORT_WORDS = 18  # questions up to this length are not shortened
 

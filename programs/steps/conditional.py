@@ -2,6 +2,6 @@
 
 from programs.steps.base import Step
 from programs.steps.question import LIMITS
-from signatures import ConditionQuestion
+from signatures.conditional import ConditionQuestion
 
 STEP = Step("conditional", ConditionQuestion, limits=LIMITS)

@@ -4,7 +4,7 @@ import re
 
 from programs.steps.base import Step
 from programs.text import has_words
-from signatures import DescribeName
+from signatures.describe import DescribeName
 
 STEP = Step("describe", DescribeName, limits={"max_tokens": 40, "stop": ["\n"], "temperature": 0.0})
 

@@ -1,7 +1,7 @@
 """The step ``feedback``: says what must change in a question that the critic refused; it belongs to ``rewrite``."""
 
 from programs.steps.base import Step
-from signatures import DiagnoseQuestion
+from signatures.feedback import DiagnoseQuestion
 
 # What the generator is told of a refusal, by the output of the step `judge` that is to blame.
 OBJECTIONS = {

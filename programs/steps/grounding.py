@@ -6,7 +6,7 @@ from programs.evidence import answer_features
 from programs.languages.table import Languages
 from programs.numbers import logistic
 from programs.steps.base import Similarity, Step
-from signatures import GroundAnswer
+from signatures.grounding import GroundAnswer
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:

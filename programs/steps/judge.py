@@ -6,7 +6,7 @@ from programs.evidence import question_features
 from programs.languages.table import Languages
 from programs.numbers import logistic
 from programs.steps.base import Similarity, Step
-from signatures import JudgeQuestion
+from signatures.judge import JudgeQuestion
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:

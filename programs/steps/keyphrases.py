@@ -1,6 +1,6 @@
 """The step ``keyphrases``: copies phrases of a passage that a question could be about."""
 
 from programs.steps.base import Step
-from signatures import ExtractKeyphrases
+from signatures.keyphrases import ExtractKeyphrases
 
 STEP = Step("keyphrases", ExtractKeyphrases, limits={"max_tokens": 56, "stop": ["\n\n"], "temperature": 0.0})

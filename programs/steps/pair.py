@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from programs.steps.base import Step
-from signatures import AskPair
+from signatures.pair import AskPair
 
 _BEFORE = 2  # sentences
 _LONGEST_BEFORE = 240  # characters

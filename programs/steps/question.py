@@ -7,7 +7,7 @@ from programs.languages.base import Language
 from programs.steps.base import Step
 from programs.text import has_words, plain
 from programs.types import Focus
-from signatures import AskQuestion
+from signatures.question import AskQuestion
 
 # A question mark inside a question, as of a title: another one follows, and what follows it goes on in lower case.
 _INNER = r"\?[\"'»”’!,]*\s+[^\W\d_A-ZÀ-Þ][^?]*(?=\?)"

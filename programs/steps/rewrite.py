@@ -2,7 +2,7 @@
 
 from programs.steps.base import Step
 from programs.steps.question import LIMITS
-from signatures import RewriteQuestion
+from signatures.rewrite import RewriteQuestion
 
 REWRITE_ROUNDS = 1
 MENDABLE = 0.3  # least probability of a question that is worth a rewrite: two calls, and few succeed

@@ -6,7 +6,7 @@ from programs.languages.table import Languages
 from programs.numbers import logistic
 from programs.steps.base import Similarity, Step
 from programs.text import numbers
-from signatures import CompareQuestions
+from signatures.same import CompareQuestions
 
 
 def weigh(inputs: Mapping[str, str], similarity: Similarity, languages: Languages) -> dict[str, float]:

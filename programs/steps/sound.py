@@ -3,7 +3,7 @@
 import math
 
 from programs.steps.base import Step
-from signatures import WeighPair
+from signatures.sound import WeighPair
 
 # Probability from which on question and answer are taken of which the judge thinks well. More good questions than bad
 # ones were learned from, so probabilities order them and are no shares. Of 59 questions of runs that were not learned

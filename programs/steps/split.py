@@ -7,7 +7,7 @@ from programs.languages.base import Language
 from programs.steps.base import Step
 from programs.steps.question import tidy_question
 from programs.text import tokens
-from signatures import SplitQuestion
+from signatures.split import SplitQuestion
 
 STEP = Step("split", SplitQuestion, limits={"max_tokens": 96, "stop": ["\n\n"], "temperature": 0.0})
 

@@ -15,7 +15,7 @@ from groundset.engine.generation import run_generation
 from groundset.engine.models import Openers
 from groundset.runtime.lms import LanguageModel
 from programs.steps import STEPS
-from signatures import AnswerQuestion
+from signatures.answer import AnswerQuestion
 
 QUESTION = "In which year did the ferry Henn first cross Tollvik Sound?"
 ANSWER = "1931"

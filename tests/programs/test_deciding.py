@@ -9,7 +9,7 @@ import pytest
 from programs.deciding import Decision, decide
 from programs.errors import CriticError
 from programs.numbers import logistic
-from signatures import CompareQuestions
+from signatures.same import CompareQuestions
 
 
 def test_all_must_be_true_and_the_weakest_is_named() -> None:

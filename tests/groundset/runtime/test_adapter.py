@@ -11,9 +11,10 @@ from dspy.lm15 import Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import signatures
 from groundset.runtime.adapter import PlainTextAdapter
 from programs.steps import STEPS
+from signatures.keyphrases import ExtractKeyphrases
+from signatures.question import AskQuestion
 
 ADAPTER = PlainTextAdapter()
 GENERATORS = {name: step.signature for name, step in STEPS.items() if not step.decides}
@@ -79,11 +80,11 @@ def test_labelled_lines_are_read_in_any_order_and_the_first_label_may_be_missing
     ],
 )
 def test_lists_come_as_lines_semicolons_or_commas(completion: str, items: list[str]) -> None:
-    assert ADAPTER.parse(signatures.ExtractKeyphrases, completion)["keyphrases"] == items
+    assert ADAPTER.parse(ExtractKeyphrases, completion)["keyphrases"] == items
 
 
 def test_echoed_labels_and_quotes_are_dropped() -> None:
-    assert ADAPTER.parse(signatures.AskQuestion, 'Question: "When was it?"')["question"] == "When was it?"
+    assert ADAPTER.parse(AskQuestion, 'Question: "When was it?"')["question"] == "When was it?"
 
 
 def test_static_text_precedes_the_variable_fields() -> None:
@@ -91,8 +92,7 @@ def test_static_text_precedes_the_variable_fields() -> None:
     demo = {"topic": "T", "fact": "F.", "answer": "A", "question": "Q?"}
     inputs = {"fact": "G.", "answer": "B"}
     requests = [
-        ADAPTER.request(lm, {"max_tokens": 9}, signatures.AskQuestion, [demo], {"topic": t, **inputs})
-        for t in ("one", "two")
+        ADAPTER.request(lm, {"max_tokens": 9}, AskQuestion, [demo], {"topic": t, **inputs}) for t in ("one", "two")
     ]
     first, second = requests
     assert first.system == second.system
@@ -103,7 +103,7 @@ def test_static_text_precedes_the_variable_fields() -> None:
 
 
 def test_empty_inputs_are_left_out() -> None:
-    text = ADAPTER.format_inputs(signatures.AskQuestion, {"topic": "T", "fact": "F.", "answer": "A", "opening": ""})
+    text = ADAPTER.format_inputs(AskQuestion, {"topic": "T", "fact": "F.", "answer": "A", "opening": ""})
     assert "Opening" not in text
 
 
@@ -115,7 +115,7 @@ def test_completions_beyond_one_differ_in_their_seed() -> None:
         return SimpleNamespace(message=SimpleNamespace(text="Why?"))
 
     lm = Mock(side_effect=answer, acall=AsyncMock(side_effect=answer), model="local/x", kwargs={})
-    call = (lm, {"seed": 7, "n": 3}, signatures.AskQuestion, [], {"topic": "T"})
+    call = (lm, {"seed": 7, "n": 3}, AskQuestion, [], {"topic": "T"})
     assert ADAPTER(*call) == asyncio.run(ADAPTER.acall(*call)) == [{"question": "Why?"}] * 3
     assert [request.config.seed for request in requests] == [7, 8, 9] * 2
     ADAPTER(lm, {"seed": 7}, *call[2:])

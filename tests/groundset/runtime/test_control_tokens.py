@@ -16,7 +16,8 @@ from groundset.runtime.lms import LanguageModel
 from groundset.runtime.vocabulary import special_tokens
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
-from signatures import AskQuestion, JudgeQuestion
+from signatures.judge import JudgeQuestion
+from signatures.question import AskQuestion
 
 NAMED = ("<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|fim_prefix|>", "<tool_call>")
 

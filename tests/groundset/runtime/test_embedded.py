@@ -18,7 +18,7 @@ from groundset.runtime.lms import LanguageModel, open_lm
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from programs.errors import EngineError
-from signatures import JudgeQuestion
+from signatures.judge import JudgeQuestion
 
 pytestmark = pytest.mark.model
 LONG_SYSTEM = "You answer questions about harbours, bridges and ferries in one short sentence. " * 8

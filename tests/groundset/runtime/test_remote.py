@@ -20,7 +20,8 @@ from groundset.runtime.lms import open_lm
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from programs.errors import ModelError, UnknownModelError
-from signatures import AskQuestion, JudgeQuestion
+from signatures.judge import JudgeQuestion
+from signatures.question import AskQuestion
 
 Answer = tuple[int, dict[str, str], dict[str, Any]]
 

@@ -12,7 +12,7 @@ from programs.deciding import decide
 from programs.errors import InputError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
-from signatures import JudgeQuestion
+from signatures.judge import JudgeQuestion
 
 BLEND = Blend(asked="answerable", floor=0.2, intercept=0.0, head=0.0, model=1.0)
 PASSAGE = "The Lowen harbour bridge was opened in 1931 after nine years of work led by the engineer Maria Kolb."

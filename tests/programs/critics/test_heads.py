@@ -18,7 +18,9 @@ from programs.judging import judge_chunks, judge_questions
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.steps import STEPS
-from signatures import CompareQuestions, GroundAnswer, ScoreChunk
+from signatures.chunk import ScoreChunk
+from signatures.grounding import GroundAnswer
+from signatures.same import CompareQuestions
 
 KNOWN = Languages(LANGUAGES)
 PASSAGE = (

@@ -10,7 +10,7 @@ import pytest
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from programs.errors import ModelError
-from signatures import JudgeQuestion
+from signatures.judge import JudgeQuestion
 
 
 class LikelyYes:

@@ -14,7 +14,8 @@ from programs.critics.heads import CriticHeads
 from programs.critics.linear import LinearHead
 from programs.critics.states import CompiledState, dspy_version, read_state, read_states, signature_hash
 from programs.errors import StateError
-from signatures import JudgeQuestion, ScoreChunk
+from signatures.chunk import ScoreChunk
+from signatures.judge import JudgeQuestion
 
 
 def state() -> CompiledState:

@@ -14,7 +14,7 @@ from programs.errors import InputError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.steps import STEPS
-from signatures import JudgeQuestion
+from signatures.judge import JudgeQuestion
 
 GOOD = (
     "Independent: it names the ferry and the rock - yes, 90\n"

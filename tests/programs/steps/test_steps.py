@@ -2,8 +2,6 @@
 
 import pkgutil
 
-import dspy
-
 import signatures
 from groundset.data_files import data_path
 from programs import steps
@@ -11,17 +9,11 @@ from programs.demos import Demos
 from programs.steps import STEPS
 
 
-def test_each_step_is_one_module_of_its_name() -> None:
-    modules = {module.name for module in pkgutil.iter_modules(steps.__path__)}
-    assert modules - {"base", "demos"} == set(STEPS)
-    assert all(step.name == name for name, step in STEPS.items())
-
-
-def test_each_step_asks_an_exported_signature_of_its_own() -> None:
-    asked = [step.signature.__name__ for step in STEPS.values()]
-    exported = [name for name in signatures.__all__ if issubclass(getattr(signatures, name), dspy.Signature)]
-    assert sorted(asked) == sorted(exported)
-    assert all(getattr(signatures, step.signature.__name__) is step.signature for step in STEPS.values())
+def test_each_step_is_one_module_of_its_name_with_a_signature_of_its_own() -> None:
+    for package in (steps, signatures):
+        assert {module.name for module in pkgutil.iter_modules(package.__path__)} - {"base"} == set(STEPS)
+    for name, step in STEPS.items():
+        assert (step.name, step.signature.__module__) == (name, f"signatures.{name}")
 
 
 def test_demos_are_named_as_steps_and_every_step_that_writes_has_some(demos: Demos) -> None:

@@ -18,6 +18,7 @@ from groundset import privacy
 
 # With --import-mode=importlib a test cannot import the modules beside it otherwise.
 sys.path += [str(Path(__file__).parent), str(Path(__file__).parent / "egress")]
+pytest_plugins = ["not_tested"]
 
 # DSPy's disk cache would otherwise carry answers from one run of the tests to the next.
 _dspy_cache = tempfile.TemporaryDirectory(prefix="groundset-dspy-")

@@ -55,8 +55,8 @@ def roundtrip(options: RoundtripOptions) -> None:
     from groundset.retrieval_eval.compare import compare
     from groundset.retrieval_eval.configs import retriever_configs
     from groundset.retrieval_eval.report import conclusions, notes, to_dict
+    from groundset.run import Run
     from groundset.store.record import run_files
-    from groundset.store.run_store import RunStore
 
     sizes = _sizes(options.chunk_size)
     if options.out is not None:
@@ -64,12 +64,13 @@ def roundtrip(options: RoundtripOptions) -> None:
             raise InputError(f"--out {options.out}: the name must end with {' or '.join(_SUFFIXES)}")
         check_inputs(run_files(options.run), options.out)
     check_store(options.vector_store)
-    with RunStore.read(options.run) as store, whole_text(options.out) if options.out else nullcontext() as stream:
-        configuration = store.required("configuration")
+    run = Run.loaded(options.run)
+    with whole_text(options.out) if options.out else nullcontext() as stream:
+        configuration = run.settings["configuration"]
         config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # runs that were merged
         configs = retriever_configs(config, _names(options.embedder), _names(options.chunker), sizes, mixed=mixed)
         comparison = compare(
-            store, configs, vector_store=options.vector_store, load_embedder=load_embedder, monitor=Progress()
+            run, configs, vector_store=options.vector_store, load_embedder=load_embedder, monitor=Progress()
         )
         if options.out and stream:
             _write_rows(comparison.results[0].rows(comparison.samples), stream, options.out.suffix.lower())

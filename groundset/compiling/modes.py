@@ -11,7 +11,7 @@ from groundset.engine.generation import make_run
 from groundset.engine.judging import judge
 from groundset.files import write_rows, write_text
 from groundset.models.specs import parse_spec
-from groundset.store.run_store import RunStore
+from groundset.run import Run
 from optimizers.attempts import labelled_chunk
 from optimizers.labels import ChunkLabel, read_labels
 from optimizers.measures import Interval, share
@@ -121,8 +121,7 @@ def measure_modes(
 def _samples_of(options: Mapping[str, Any], out: Path) -> list[Sample]:
     """Make a run, or go on with it, and return its samples."""
     make_run(options, out, track=False, quiet=True)
-    with RunStore.read(out) as store:
-        return list(store.results.samples())
+    return list(Run(out).samples)
 
 
 def _passages(labels: Sequence[ChunkLabel], count: int, seed: int) -> list[ChunkLabel]:

@@ -14,7 +14,7 @@ from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.configs import RetrieverConfig
 from groundset.retrieval_eval.passages import PassageFinder, asked_about
-from groundset.run import check_references
+from groundset.run import Run
 from groundset.stats import (
     ALPHA,
     Estimate,
@@ -27,7 +27,6 @@ from groundset.stats import (
     permutation,
     resampling_units,
 )
-from groundset.store.run_store import RunStore
 from programs.errors import InputError
 from programs.types import Chunk, Sample
 
@@ -154,7 +153,7 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    store: RunStore,
+    run: Run,
     configs: Sequence[RetrieverConfig],
     *,
     vector_store: str,
@@ -164,12 +163,11 @@ def compare(
     """Search the questions of a run with every retriever; the first is the run's own.
 
     Raises:
-        InputError: the run holds no samples, or an embedder is not the one that it was made with.
+        InputError: an embedder is not the one that the run was made with.
+        DamagedRunError: vectors of the run are of another length than those of its embedder.
     """
-    samples = list(store.results.samples())
-    if not samples:
-        raise InputError(f"the run in {store.folder} holds no samples")
-    search = _Search(store, samples, configs, load_embedder, vector_store, monitor)
+    samples = list(run.samples)
+    search = _Search(run, configs, load_embedder, vector_store, monitor)
     results = [search.measure(config) for config in configs]
     units, by_document = resampling_units([sample.contexts[0].doc_id for sample in samples])
     found = differences([result.scores for result in results], units)
@@ -199,46 +197,42 @@ class _Search:
 
     def __init__(
         self,
-        store: RunStore,
-        samples: Sequence[Sample],
+        run: Run,
         configs: Sequence[RetrieverConfig],
         load_embedder: Callable[[str], Any],
         vector_store: str,
         monitor: Monitor,
     ) -> None:
-        """Read the run, and load the embedders that the retrievers need before anything takes long."""
-        self._store, self._vector_store, self._monitor = store, vector_store, monitor
+        """Load the embedders that the retrievers need before anything takes long."""
+        self._run, self._vector_store, self._monitor = run, vector_store, monitor
         self._own = configs[0]
-        chunks, self._documents = store.chunks(), store.documents()
-        check_references(store, samples, chunks, self._documents)
-        known = {chunk.chunk_id: chunk for chunk in chunks}
-        self._asked = [asked_about(sample, known) for sample in samples]
-        self._questions = [sample.question for sample in samples]
-        self._question_vectors = {
-            store.required("configuration", "embedder"): np.stack(list(store.results.vectors())),
-        }
-        self._cuts: dict[CorpusOptions | None, list[Chunk]] = {self._own.options: chunks}
+        known = {chunk.chunk_id: chunk for chunk in run.chunks}
+        self._asked = [asked_about(sample, known) for sample in run.samples]
+        self._questions = [sample.question for sample in run.samples]
+        self._question_vectors = {run.settings["configuration"]["embedder"]: run.question_vectors}
+        self._cuts: dict[CorpusOptions | None, Sequence[Chunk]] = {self._own.options: run.chunks}
         needed = [config.embedder for config in configs[1:]]
         if any(each.options != self._own.options and each.chunker in _NEEDS_EMBEDDER for each in configs[1:]):
             needed.append(self._own.embedder)
         self._embedders = {name: load_embedder(name) for name in dict.fromkeys(needed)}
         own = self._embedders.get(self._own.embedder)
-        if own is not None and own.sha256 != store.required("models", "embedder").get("sha256"):
-            raise InputError(f"{self._own.embedder} has other weights now than when the run in {store.folder} was made")
+        if own is not None and own.sha256 != run.settings["models"]["embedder"].get("sha256"):
+            raise InputError(f"{self._own.embedder} has other weights now than when the run in {run.folder} was made")
 
     def measure(self, config: RetrieverConfig) -> Result:
         """Search every question with one retriever."""
         chunks = self._cut(config)
         seconds: float | None = None
         if config == self._own:
-            vectors = self._store.vectors()
+            vectors = self._run.chunk_vectors
         else:
             vectors, seconds = self._embed(config.embedder, [chunk.text for chunk in chunks])
         if config.embedder not in self._question_vectors:
             self._question_vectors[config.embedder] = self._embedders[config.embedder].encode_corpus(self._questions)
         questions = self._question_vectors[config.embedder]
         if questions.shape[1] != vectors.shape[1]:
-            raise self._store.damaged(f"its vectors are of another length than those of {config.embedder}")
+            with self._run.opened() as store:
+                raise store.damaged(f"its vectors are of another length than those of {config.embedder}")
         started = time.monotonic()
         with open_store(self._vector_store, [chunk.chunk_id for chunk in chunks], vectors) as opened:
             places = opened.search(questions, SEARCH_DEPTH).places
@@ -248,14 +242,14 @@ class _Search:
         findings = [_finding(chunks, row, groups) for row, groups in zip(places.tolist(), held, strict=True)]
         return Result(config, len(chunks), findings, sum(not all(groups) for groups in held), seconds, searching)
 
-    def _cut(self, config: RetrieverConfig) -> list[Chunk]:
+    def _cut(self, config: RetrieverConfig) -> Sequence[Chunk]:
         options = config.options
         if options not in self._cuts and options is not None:
-            self._monitor.note(f"Cutting {len(self._documents)} documents: {config.chunker}, {config.size}.")
+            self._monitor.note(f"Cutting {len(self._run.documents)} documents: {config.chunker}, {config.size}.")
             # Chunks are the same for all embedders, so that nothing else differs between these.
             own = self._embedders.get(self._own.embedder)
             cut = cut_documents(
-                self._documents,
+                self._run.documents,
                 options,
                 embed=own.encode_corpus if own else None,
                 tokenizer=own.tokenizer.backend_tokenizer if own and options.chunker == "token" else None,

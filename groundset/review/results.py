@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from groundset.review.session import ListedItem, ReviewSession
+from groundset.run import Run
 from groundset.stats import ALPHA, Estimate, fisher, holm, kappa, mcnemar, wilson
-from groundset.store.reviews import Consensus, readings
-from groundset.store.run_store import RunStore
+from groundset.store.reviews import Consensus, readings, standing
 from programs.errors import InputError
 from programs.types import Sample
 
@@ -151,23 +151,22 @@ def summarise_reviews(folders: Sequence[Path]) -> ReviewSummary:
     unread, rows, rejects = 0, {name: list[Marked]() for name in GROUPS}, list[Marked]()
     verdicts: dict[str, dict[tuple[Path, str], dict[str, str]]] = {"sample": {}, "reject": {}}
     for folder in folders:
-        with RunStore.read(folder) as store:
-            reviews, samples = store.reviews.standing(), list(store.results.samples())
-            refused = list(store.results.rejects())
-            recipe = str((store.meta("configuration") or {}).get("recipe") or "")
-        consensus, of_rejects = readings(reviews), readings(reviews, "reject")
-        for sample in samples:
+        run = Run(folder)
+        reviews, consensus = standing(run.reviews), run.consensus
+        of_rejects = readings(reviews, "reject")
+        recipe = str((run.settings["configuration"] or {}).get("recipe") or "")
+        for sample in run:
             if found := consensus.get(sample.id):
                 reviewed.append(found)
                 for name, value in _facts(sample, folder, recipe):
                     rows[name].append((value, found.verdict == "good"))
-        ids = {sample.id for sample in samples}
+        ids = {sample.id for sample in run}
         unread += len(ids - consensus.keys())
         for review in reviews:
             verdicts[review.kind].setdefault((folder, review.item), {})[review.reader] = str(review.verdict)
             if review.kind == "sample" and review.item in ids:
                 rows["reader"].append((review.reader, review.verdict == "good"))
-        for place, reject in enumerate(refused, 1):
+        for place, reject in enumerate(run.rejects, 1):
             if found := of_rejects.get(str(place)):
                 rejects.append((reject.step, found.verdict == "good"))
     signed = [found for found in reviewed if found.verdict == "good"]

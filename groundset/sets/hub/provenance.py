@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from groundset.models.hub_names import PREFIX
 from groundset.run import Run
 from groundset.stats import wilson
-from groundset.store.reviews import readings
 from programs.types import Chunk
 
 if TYPE_CHECKING:
-    from groundset.store.run_store import RunStore
+    from groundset.run import Run
 
 
 # What of run.json goes out; whatever comes to it later stays here until it is named.
@@ -105,10 +104,9 @@ class Readers(NamedTuple):
     high: int
 
 
-def count_readers(store: "RunStore") -> Readers | None:
+def count_readers(run: "Run") -> Readers | None:
     """Return what the readers of a run's samples come to, None if nobody read one."""
-    found = readings(store.reviews.standing())
-    verdicts = Counter(found[sample.id].verdict for sample in store.results.samples() if sample.id in found)
+    verdicts = Counter(run.consensus[sample.id].verdict for sample in run if sample.id in run.consensus)
     read = verdicts.total()
     signed = verdicts["good"]
     share = wilson(signed, read)

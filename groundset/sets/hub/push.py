@@ -84,17 +84,15 @@ def push_run(
 
 
 def _read(folder: Path, repo: str, branch: str, licence: str, signed: bool) -> Publication:
-    from groundset.store.run_store import RunStore
+    from groundset.run import Run
 
     run = without_machine(exported_run(folder, signed=signed))
     check_set(run)
-    with RunStore.read(folder) as store:
-        readers = count_readers(store)
     return Publication(
         run=run,
         signed=signed,
         record=told_record(run.record),
-        readers=readers,
+        readers=count_readers(Run(folder)),
         repo=repo,
         branch=branch,
         licence=licence,

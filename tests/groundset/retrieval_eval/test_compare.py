@@ -21,6 +21,7 @@ from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.compare import compare
 from groundset.retrieval_eval.configs import retriever_configs
+from groundset.run import Run
 from groundset.store.run_store import RunStore
 from groundset.store.tables import Verdict
 from programs.errors import InputError
@@ -67,7 +68,12 @@ def make_run(
     config = make_config({**options.model_dump(exclude={"duplicate_threshold"}), **given})
     meta = {
         "configuration": config.to_dict(),
-        "models": {"embedder": {"name": embedder.name, "sha256": embedder.sha256}},
+        "models": {
+            **{role: {"name": role} for role in ("lm", "parser", "critic")},
+            "embedder": {"name": embedder.name, "sha256": embedder.sha256},
+        },
+        "compiled": {},
+        "digest": "of no importance",
     }
     with RunStore.create(folder, meta=meta, documents=corpus.documents, chunks=corpus.chunks) as store:
         store.learn("vector", zip(ids, (row.tobytes() for row in vectors), strict=True))
@@ -115,9 +121,9 @@ def first_token(tmp_path_factory):
 
 def searched(folder, embedders=(), chunkers=(), sizes=(), *, store="faiss", load=load):
     monitor = Quiet()
-    with RunStore.read(folder) as run:
-        configs = retriever_configs(make_config(run.meta("configuration")), embedders, chunkers, sizes)
-        return compare(run, configs, vector_store=store, load_embedder=load, monitor=monitor), monitor
+    run = Run.loaded(folder)
+    configs = retriever_configs(make_config(run.settings["configuration"]), embedders, chunkers, sizes)
+    return compare(run, configs, vector_store=store, load_embedder=load, monitor=monitor), monitor
 
 
 def test_the_runs_own_row_is_what_the_run_found(folder):

@@ -94,12 +94,12 @@ def test_it_is_exported_and_searched_again_like_any_run(tmp_path: Path) -> None:
     made(tmp_path / "run")
     assert [sample.id for sample in exported_run(tmp_path / "run").samples] == ["q-1", "q-2", "q-3"], "q-4 was refused"
     assert tuple(export_run(tmp_path / "run", "autorag", tmp_path / "out")) == (3, 4)
-    with RunStore.read(tmp_path / "run") as store:
-        configs = retriever_configs(make_config(store.meta("configuration")), (), (), [20])
-        assert len(configs) == 2
-        load = {"load_embedder": scripted_run.Encoder, "monitor": Progress(quiet=True)}
-        comparison = compare(store, configs, vector_store="faiss", **load)
-        assert [len(result.findings) for result in comparison.results] == [4, 4]
+    run = Run.loaded(tmp_path / "run")
+    configs = retriever_configs(make_config(run.settings["configuration"]), (), (), [20])
+    assert len(configs) == 2
+    load = {"load_embedder": scripted_run.Encoder, "monitor": Progress(quiet=True)}
+    comparison = compare(run, configs, vector_store="faiss", **load)
+    assert [len(result.findings) for result in comparison.results] == [4, 4]
 
 
 def test_what_it_refused_can_be_judged_again(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_mix_may_be_a_table(tmp_path):
         ({"workers": 99}, r"^--workers 99: "),
         ({"mix": "simple"}, r"^--mix simple: 'simple' is not of the form name=weight$"),
         ({"mix": "clever=1"}, r"^--mix clever=1: no evolution is called 'clever'; there are simple, reasoning, cond"),
-        ({"recipe": "clever"}, r"^--recipe clever: no such recipe; choose one of evolved, single, "),
+        ({"recipe": "clever"}, r"^--recipe clever: no such recipe; choose one of evolved, multi, "),
         ({"splits": "a=1"}, r"^--splits is an option of the recipe single, not of evolved$"),
         ({"recipe": "multi", "min_chunks": "4"}, r"^--recipe multi: max-chunks \(3\) is less than min-chunks \(4\)$"),
         ({"recipe": "single", "splits": "a=0.5"}, r"^--splits a=0.5: shares must be above 0 and add up to 1$"),

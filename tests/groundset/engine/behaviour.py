@@ -68,7 +68,7 @@ def renew() -> None:
     """Write what is expected from now on.
 
     Raises:
-        SystemExit: it has changed and ``BEHAVIOUR`` has not, or a run that was begun could not go on as it began.
+        SystemExit: a digest has changed and ``BEHAVIOUR`` has not; new steps and runs are no change.
     """
     before, now = json.loads(EXPECTED.read_text("utf-8")), behaviour()
     if now != before["digests"] and before["version"] == BEHAVIOUR:

@@ -13,5 +13,6 @@ def test_what_models_are_asked_changes_only_with_the_version():
     expected = json.loads(EXPECTED.read_text("utf-8"))
     assert expected["version"] == BEHAVIOUR, "renew: python tests/groundset/engine/behaviour.py"
     found = behaviour()
-    changed = [name for name in {**expected["digests"], **found} if expected["digests"].get(name) != found.get(name)]
+    changed = [name for name, digest in expected["digests"].items() if found.get(name) != digest]
     assert not changed, "raise BEHAVIOUR in groundset/engine/identity.py, then run tests/groundset/engine/behaviour.py"
+    assert found.keys() == expected["digests"].keys(), "new steps: run tests/groundset/engine/behaviour.py"

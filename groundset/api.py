@@ -78,8 +78,8 @@ class Compared:
 
     def __repr__(self) -> str:
         """Return what was compared, and what came of it."""
-        told = " ".join(self.record["conclusions"])
-        return f"<Compared {', '.join(run['name'] for run in self.record['runs'])}: {told}>"
+        conclusions = " ".join(self.record["conclusions"])
+        return f"<Compared {', '.join(run['name'] for run in self.record['runs'])}: {conclusions}>"
 
 
 @for_python

@@ -95,7 +95,7 @@ def why_not_made(target: Path) -> str | None:
 
 
 def is_stream(target: Path) -> bool:
-    """Say whether a path names what is written into and never replaced: standard output, a device, a pipe."""
+    """Return whether a path names what is written into and never replaced: standard output, a device, a pipe."""
     if is_standard_output(target):
         return True
     try:
@@ -106,7 +106,7 @@ def is_stream(target: Path) -> bool:
 
 
 def is_standard_output(target: Path) -> bool:
-    """Say whether a path is ``-``, or what standard output is connected with, such as ``/dev/stdout``."""
+    """Return whether a path is ``-``, or what standard output is connected with, such as ``/dev/stdout``."""
     if target == STANDARD_OUTPUT:
         return True
     try:

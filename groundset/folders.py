@@ -96,7 +96,7 @@ def check_own(folder: Path, own: Collection[str]) -> None:
 
 
 def fits(path: str, pattern: str) -> bool:
-    """Say whether a glob pattern is of a path, part by part: no ``*`` stands for a slash."""
+    """Return whether a glob pattern is of a path, part by part: no ``*`` stands for a slash."""
     return path.count("/") == pattern.count("/") and fnmatchcase(path, pattern)
 
 
@@ -146,7 +146,7 @@ def _complete(aside: Path) -> None:
 
 
 def _is_working(folder: Path) -> bool:
-    """Say whether a folder is the working folder: a shell in it would be left in a removed one."""
+    """Return whether a folder is the working folder: a shell in it would be left in a removed one."""
     return folder == Path.cwd().resolve()
 
 

@@ -49,7 +49,7 @@ class OpenedRun(Run):
 
     @property
     def is_complete(self) -> bool:
-        """Say whether there are as many samples as were asked for."""
+        """Return whether there are as many samples as were asked for."""
         return self.status == "complete"
 
     def to_pandas(self) -> "pd.DataFrame":

@@ -60,7 +60,7 @@ def set_defaults(*, hub: bool = False, environment: MutableMapping[str, str] = o
 
 
 def took_the_hub_offline() -> bool:
-    """Say whether nobody but groundset keeps this process from the Hub."""
+    """Return whether nobody but groundset keeps this process from the Hub."""
     return _taken_offline and os.environ.get("TRANSFORMERS_OFFLINE", "").lower() not in _TRUE
 
 

@@ -137,12 +137,12 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_missing(value: object) -> bool:
-    """Say whether a value stands for none: a table has one in every column of every row."""
+    """Return whether a value stands for none: a table has one in every column of every row."""
     return value is None or (isinstance(value, float) and not math.isfinite(value))
 
 
 def _is_nested(value: object, depth: int) -> bool:
-    """Say whether objects and lists stand inside each other more than ``depth`` deep."""
+    """Return whether objects and lists stand inside each other more than ``depth`` deep."""
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
     return inner is not None and (depth == 0 or any(_is_nested(value, depth - 1) for value in inner))
 

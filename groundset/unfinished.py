@@ -45,7 +45,7 @@ def working_folder(place: Path, target: str | None = None) -> Iterator[Path]:
 
 
 def is_leftover(name: str) -> bool:
-    """Say whether a file of this name is unfinished work, or lies beside such a one."""
+    """Return whether a file of this name is unfinished work, or lies beside such a one."""
     return name.startswith(".") and _SUFFIX in name
 
 

@@ -105,7 +105,7 @@ class ComparedGold(GoldOfOneChunk):
 
     @property
     def good(self) -> bool:
-        """Say whether the decision about them is yes."""
+        """Return whether the decision about them is yes."""
         return self.alike
 
     @property
@@ -125,7 +125,7 @@ class ComparedGold(GoldOfOneChunk):
 
 
 def stands_in(words: str, passage: str) -> bool:
-    """Say whether a passage holds the words as they are, line breaks aside."""
+    """Return whether a passage holds the words as they are, line breaks aside."""
     return words in " ".join(passage.split())
 
 

@@ -42,7 +42,7 @@ class _Label(BaseModel):
 
     @property
     def good(self) -> bool:
-        """Say whether the label is good."""
+        """Return whether the label is good."""
         return self.label == "good"
 
     @property
@@ -131,9 +131,9 @@ class AnsweredLabel(_Label):
         if label.answer is None or not label.good:
             return None
         good = label.answer.label == "correct"
-        told = label.model_dump(include={"id", "document", "split", "annotation_pass", "language", "question"})
-        told |= {"passage": plain(label.passage), "text": label.answer.text, "label": "good" if good else "bad"}
-        return cls(**told, reason="ok" if good else label.answer.label)
+        fields = label.model_dump(include={"id", "document", "split", "annotation_pass", "language", "question"})
+        fields |= {"passage": plain(label.passage), "text": label.answer.text, "label": "good" if good else "bad"}
+        return cls(**fields, reason="ok" if good else label.answer.label)
 
 
 Label = ChunkLabel | QuestionLabel
@@ -160,7 +160,7 @@ class Labelled(Protocol):
 
     @property
     def good(self) -> bool:
-        """Say whether the decision about it is yes."""
+        """Return whether the decision about it is yes."""
         ...
 
     @property

@@ -77,8 +77,8 @@ def sound_rows(
             seen[row.key] = f"{file.name}, line {line}"
             astray = [name for name in row.sources if splits.setdefault(name, row.split) != row.split]
             if astray:
-                told = f"document {astray[0]} is in two splits: {splits[astray[0]]} and {row.split}"
-                problems.append(Problem(file, line, told))
+                message = f"document {astray[0]} is in two splits: {splits[astray[0]]} and {row.split}"
+                problems.append(Problem(file, line, message))
                 continue
             sound.append(row)
         if not found:
@@ -100,9 +100,9 @@ def first_fault(error: ValidationError) -> str:
     """Return the first thing that is wrong with a row, with the key that it is about."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    told = "there is no such key" if first["type"] == "extra_forbidden" else str(first["msg"])
-    told = told.removeprefix("Value error, ")
-    return f"{where}: {told}" if where else told
+    message = "there is no such key" if first["type"] == "extra_forbidden" else str(first["msg"])
+    message = message.removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
 
 
 def _objects(file: Path, problems: list[Problem]) -> Iterator[tuple[int, Any]]:

@@ -25,10 +25,10 @@ def condition_in(focus: Focus, question: str, language: Language, syntax: Syntax
 
 
 def _adds(condition: str, focus: Focus, question: str, language: Language) -> bool:
-    """Say whether a condition is short, holds no answer, and says what the question does not."""
+    """Return whether a condition is short, holds no answer, and says what the question does not."""
     words, asked, answer = tokens(condition), set(tokens(question)), set(tokens(focus.answer))
-    told = answer - language.stop_words or answer
-    if told & set(words) or language.context_reference.search(condition):
+    given_away = answer - language.stop_words or answer
+    if given_away & set(words) or language.context_reference.search(condition):
         return False
     new = [word for word in words if word not in asked and word not in language.stop_words]
     return len(words) in _WORDS and len(new) >= _FEWEST_NEW_WORDS

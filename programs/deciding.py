@@ -30,7 +30,7 @@ class Decision(BaseModel):
 
     @property
     def good(self) -> bool:
-        """Say whether the overall output is true, or every one where there is none."""
+        """Return whether the overall output is true, or every one where there is none."""
         return self.values.get(OVERALL, all(self.values.values()))
 
     @property
@@ -153,11 +153,11 @@ def asking_only(signature: type[dspy.Signature], output: str) -> type[dspy.Signa
 
 def explained(demos: Sequence[Any]) -> list[dict[str, Any]]:
     """Return demos whose yes or no comes with their explanation, where they carry one."""
-    told = []
+    explained_demos = []
     for demo in demos:
         fields = dict(demo)
         why = fields.pop("explanation", "")
-        told.append(
+        explained_demos.append(
             {name: (value, why) if why and isinstance(value, bool) else value for name, value in fields.items()}
         )
-    return told
+    return explained_demos

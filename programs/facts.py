@@ -58,7 +58,7 @@ def names_in(text: str, language: Language) -> set[str]:
 
 
 def _counts(name: str, language: Language) -> bool:
-    """Say whether a name is a month or a unit, which every text may share."""
+    """Return whether a name is a month or a unit, which every text may share."""
     return len(name) < _SHORTEST_NAME or language.is_time(name) or language.is_amount(name)
 
 
@@ -110,8 +110,8 @@ def _tied(
             place = _place(fact.fact, name)
             begins = place is not None and place <= _AT_START  # small models describe nothing else
             said = set(language.content_words(fact.fact)) - set(language.content_words(name))
-            told = len(said) >= _FEWEST_OWN_WORDS and not said <= set(language.content_words(of.passage))
-            if begins and told and not has_words(fact.fact, focus.answer):
+            has_own_words = len(said) >= _FEWEST_OWN_WORDS and not said <= set(language.content_words(of.passage))
+            if begins and has_own_words and not has_words(fact.fact, focus.answer):
                 return name, fact
     return None
 

@@ -93,8 +93,8 @@ def choose_foci(
         asked = syntax.askable(of_sentence.fact, topic, passage) if syntax else []
         asked = [each for each in asked if each.answer in sentence]
         for place, each in enumerate(asked[:_ANSWERS_EACH]):
-            told = {"answer": each.answer, "opening": each.opening, "easy": each.named, "defines": each.defines}
-            focus = of_sentence.model_copy(update=told)
+            changes = {"answer": each.answer, "opening": each.opening, "easy": each.named, "defines": each.defines}
+            focus = of_sentence.model_copy(update=changes)
             found.append((worth * each.worth - _REPEAT_COST * place, focus))
         answers: dict[str, float] = {}
         for phrase in keyphrases:
@@ -107,14 +107,14 @@ def choose_foci(
         best = sorted((a for a in answers.items() if a[1] > 0 and a[0] not in known), key=lambda a: (-a[1], a[0]))
         for place, (answer, value) in enumerate(best[:_ANSWERS_EACH]):
             begins = language.opening(answer)
-            told = {"answer": answer, "opening": begins, "easy": bool(begins) and easy_forms}
-            focus = of_sentence.model_copy(update=told)
+            changes = {"answer": answer, "opening": begins, "easy": bool(begins) and easy_forms}
+            focus = of_sentence.model_copy(update=changes)
             found.append((worth * value - _REPEAT_COST * place, focus))
     return [focus for _, focus in sorted(found, key=lambda item: (not item[1].easy, -item[0]))]
 
 
 def is_whole(focus: Focus) -> bool:
-    """Say whether the opening of a focus is a question but for its mark, and not only question words."""
+    """Return whether the opening of a focus is a question but for its mark, and not only question words."""
     return len(tokens(focus.opening)) > _MOST_QUESTION_WORDS
 
 

@@ -43,5 +43,5 @@ class Nearest:
 
 def _ordered(demo: Mapping[str, Any], first: Sequence[str]) -> dspy.Example:
     """Return a demo with some of its fields first, in that order."""
-    told = dict(demo)
-    return dspy.Example({name: told[name] for name in first if name in told} | told)
+    fields = dict(demo)
+    return dspy.Example({name: fields[name] for name in first if name in fields} | fields)

@@ -31,7 +31,7 @@ def tokens(text: str) -> list[str]:
 
 
 def has_words(text: str, phrase: str) -> bool:
-    """Say whether a text holds the words of a phrase in a row; "Brock's" is the word "Brock"."""
+    """Return whether a text holds the words of a phrase in a row; "Brock's" is the word "Brock"."""
     return _bare(phrase) in _bare(text)
 
 

@@ -272,7 +272,7 @@ class Parse(Protocol):
         ...
 
     def reads(self, language: str) -> bool:
-        """Say whether a language is known."""
+        """Return whether a language is known."""
         ...
 
 

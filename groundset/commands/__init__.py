@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def asks_the_hub(arguments: Sequence[str]) -> bool:
-    """Say whether a command line asks for the Hugging Face Hub: by an option, or because it sends something there."""
+    """Return whether a command line asks for the Hugging Face Hub: by an option, or to send something there."""
     pushes = "push" in arguments[:1] and not any(each.partition("=")[0] == "--dry-run" for each in arguments)
     return pushes or "--hub" in arguments
 

@@ -93,10 +93,10 @@ class Parameter(NamedTuple):
         if extra.get("argument"):
             info = typer.Argument(**shared, show_default=False)
         else:
-            told: str | bool = extra.get("show_default", True)
+            shown: str | bool = extra.get("show_default", True)
             if self.layered:
-                told = self.shown_default or False
-            info = typer.Option(*self._flags(), **shared, show_default=False if required else told)
+                shown = self.shown_default or False
+            info = typer.Option(*self._flags(), **shared, show_default=False if required else shown)
         return inspect.Parameter(
             self.python_name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
         )

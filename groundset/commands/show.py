@@ -104,8 +104,8 @@ def read_rows(run: Path, name: str) -> list[Row]:
         except ValidationError as error:
             [first, *_] = error.errors(include_url=False, include_input=False)
             where = "".join(f" {part}" for part in first["loc"])
-            told = f"no {kind.__name__.lower()} of a run:{where and f'{where}:'} {first['msg']}"
-            raise InputError(f"{file}, line {number}: {told}") from error
+            problem = f"no {kind.__name__.lower()} of a run:{where and f'{where}:'} {first['msg']}"
+            raise InputError(f"{file}, line {number}: {problem}") from error
     return [json.loads(line) for line in lines if line]
 
 
@@ -114,10 +114,10 @@ def _needed(run: Path) -> dict[str, float]:
     from groundset.store.meta import check_meta
 
     try:
-        told = check_meta("compiled", json.loads((run / "run.json").read_text(encoding="utf-8"))["compiled"]) or {}
+        states = check_meta("compiled", json.loads((run / "run.json").read_text(encoding="utf-8"))["compiled"]) or {}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return {step: state["threshold"] for step, state in told.items() if state.get("threshold") is not None}
+    return {step: state["threshold"] for step, state in states.items() if state.get("threshold") is not None}
 
 
 def _steps(given: Sequence[str] | None, refused: Sequence[Row]) -> frozenset[str] | None:

@@ -64,7 +64,7 @@ class _Paths:
             position = below
 
     def _leads(self, position: int, below: int) -> bool:
-        """Say whether there is nothing up to the heading at ``below`` but perhaps a line that is one too."""
+        """Return whether there is nothing up to the heading at ``below`` but perhaps a line that is one too."""
         between = _skip_space(self._text, position)
         return between == below or is_short_line(self._text, between, below)
 
@@ -92,7 +92,7 @@ def _join_short(document: Document, spans: Sequence[Span], min_length: int, path
 
 
 def _share_section(document: Document, one: Sequence[int], other: Sequence[int]) -> bool:
-    """Say whether two texts stand under one heading; the document's title does not count as one."""
+    """Return whether two texts stand under one heading; the document's title does not count as one."""
     if one == other:
         return True
     shared = [a for a, b in zip(one, other, strict=False) if a == b]

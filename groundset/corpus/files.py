@@ -114,12 +114,12 @@ def _walk(folder: Path, root: Path, skipped: list[SkippedFile]) -> Iterator[Path
 
 
 def _is_linked(file: Path, root: Path) -> bool:
-    """Say whether there is a link between a folder and a file below it."""
+    """Return whether there is a link between a folder and a file below it."""
     return os.path.realpath(file) != os.path.join(os.path.realpath(root), file.relative_to(root))  # noqa: PTH118
 
 
 def _leads_out(path: Path, root: Path) -> bool:
-    """Say whether what a path below a folder leads to lies elsewhere; what leads nowhere does not."""
+    """Return whether what a path below a folder leads to lies elsewhere; what leads nowhere does not."""
     return path.exists() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 

@@ -90,7 +90,7 @@ def sections(document: Document, size: int) -> list[Section]:
 
 
 def is_short_line(text: str, start: int, end: int) -> bool:
-    """Say whether a piece of text is one short line between empty ones, as a heading would be."""
+    """Return whether a piece of text is one short line between empty ones, as a heading would be."""
     line = text[start:end].strip()
     alone = "\n" not in line and text[max(0, start - 2) : start] in {"", "\n\n"}
     return alone and bool(_INTRODUCES.match(line)) and not _ITEM.match(line)

@@ -97,7 +97,7 @@ class Planner:
 
     @property
     def is_full(self) -> bool:
-        """Say whether all samples that were asked for are there."""
+        """Return whether all samples that were asked for are there."""
         return self.accepted.total() == sum(self._goal.values())
 
     @property
@@ -107,7 +107,7 @@ class Planner:
 
     @property
     def used_up(self) -> bool:
-        """Say whether everything on the agenda has been drawn as often as it may be."""
+        """Return whether everything on the agenda has been drawn as often as it may be."""
         return self._gone >= self._places
 
     def restore(self, samples: Iterable[tuple[Sample, Vectors]]) -> None:

@@ -34,7 +34,7 @@ class Stop:
 
     @property
     def asked(self) -> bool:
-        """Say whether the run is to stop."""
+        """Return whether the run is to stop."""
         return self._event.is_set()
 
     def check(self) -> None:

@@ -49,7 +49,7 @@ def staging_folder(entry: ModelEntry) -> Path:
 
 
 def is_cached(entry: ModelEntry) -> bool:
-    """Say whether every file is there with the right size; a glance, nothing is hashed."""
+    """Return whether every file is there with the right size; a glance, nothing is hashed."""
     folder = entry_folder(entry)
     return all(
         (folder / file.path).is_file() and (folder / file.path).stat().st_size == file.size for file in entry.files
@@ -57,7 +57,7 @@ def is_cached(entry: ModelEntry) -> bool:
 
 
 def is_verified(file: ModelFile, path: Path) -> bool:
-    """Say whether `path` holds exactly the bytes of `file`."""
+    """Return whether `path` holds exactly the bytes of `file`."""
     return path.is_file() and path.stat().st_size == file.size and file_sha256(path) == file.sha256
 
 

@@ -26,7 +26,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
 def hub_enabled(choice: bool | None) -> bool:
-    """Say whether the Hub is asked: as chosen, else if `GROUNDSET_HUB` is set and `HF_HUB_OFFLINE` is not."""
+    """Return whether the Hub is asked: as chosen, else if `GROUNDSET_HUB` is set and `HF_HUB_OFFLINE` is not."""
     if choice is not None:
         return choice
     offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in _TRUE

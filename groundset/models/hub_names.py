@@ -143,7 +143,7 @@ def record_file(spec: HubSpec) -> Path:
 
 
 def _is_plain(path: str) -> bool:
-    """Say whether no part of a path is empty or means another folder."""
+    """Return whether no part of a path is empty or means another folder."""
     return all(part and part == part.strip(" .") for part in path.split("/"))
 
 

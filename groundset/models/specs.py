@@ -118,7 +118,7 @@ def parse_spec(text: str) -> ModelSpec:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host is this machine, by its name or number alone; nothing is looked up."""
+    """Return whether a host is this machine, by its name or number alone; nothing is looked up."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True

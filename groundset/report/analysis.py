@@ -119,7 +119,7 @@ class RunAnalysis:
 
     @property
     def knows_usable(self) -> bool:
-        """Say whether the chunks were judged before anything was asked."""
+        """Return whether the chunks were judged before anything was asked."""
         return bool(self.meta["agenda"] or self.passed_over)
 
     @cached_property
@@ -143,7 +143,7 @@ class RunAnalysis:
 
 
 def is_passage(reject: Reject) -> bool:
-    """Say whether a chunk was passed over without a question."""
+    """Return whether a chunk was passed over without a question."""
     return reject.step in PASSED_OVER and reject.question is None
 
 

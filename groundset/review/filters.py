@@ -69,7 +69,7 @@ class Filter:
         return {name: value for name, value in self.query.items() if name in FACTS}
 
     def passes(self, run: str, entry: Entry) -> bool:
-        """Say whether an item has the facts and the words that are asked for."""
+        """Return whether an item has the facts and the words that are asked for."""
         if self.words and self.words.casefold() not in f"{entry.question}\n{entry.answer}".casefold():
             return False
         if self.document and not any(self.document.casefold() in path.casefold() for path in entry.documents):

@@ -99,7 +99,7 @@ class Letters:
         return None
 
     def _edge(self, before: int, after: int) -> bool:
-        """Say whether a word can end between two neighbouring characters."""
+        """Return whether a word can end between two neighbouring characters."""
         if before < 0 or after >= len(self._text):
             return True
         sides = self._text[before], self._text[after]

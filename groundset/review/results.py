@@ -116,7 +116,7 @@ class PairwiseTest(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Say whether the runs differ."""
+        """Return whether the runs differ."""
         return self.p < ALPHA
 
 

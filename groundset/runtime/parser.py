@@ -54,7 +54,7 @@ class Parser:
                 self._keep(sentence, parsed)
 
     def reads(self, language: str) -> bool:
-        """Say whether a language is known."""
+        """Return whether a language is known."""
         return language == self._language
 
     def _keep(self, sentence: str, parsed: Any) -> Any:

@@ -186,9 +186,10 @@ def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, pr
 
 
 def _thresholds(compiled: Compiled) -> dict[str, Any]:
-    """Return what is told of the judge; what its threshold promises holds for questions that it has let pass."""
-    told = compiled.record().get("judge", {})
-    return {"judge": {name: told[name] for name in ("model", "optimizer", "threshold") if name in told}} if told else {}
+    """Return the record of the judge, without the quality estimate, which holds for questions that it has let pass."""
+    judge = compiled.record().get("judge", {})
+    known = {name: judge[name] for name in ("model", "optimizer", "threshold") if name in judge}
+    return {"judge": known} if known else {}
 
 
 def _sample(asked: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
@@ -209,11 +210,11 @@ def _sample(asked: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
     )
 
 
-def _metadata(told: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata whose ``focus`` is the sentence that a question asks about, or several, as everybody reads it."""
-    focus = told.get("focus", "")
+    focus = metadata.get("focus", "")
     is_ours = isinstance(focus, str) or (isinstance(focus, list) and all(isinstance(each, str) for each in focus))
-    return {"imported_focus" if name == "focus" and not is_ours else name: value for name, value in told.items()}
+    return {"imported_focus" if name == "focus" and not is_ours else name: value for name, value in metadata.items()}
 
 
 def _judged(samples: Sequence[Sample], model: Any, compiled: Compiled, progress: Progress) -> list[Sample]:

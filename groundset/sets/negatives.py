@@ -95,7 +95,7 @@ def _keep(
 
 
 def _may_answer(chunk: Chunk, anchor: Anchor, positive: Chunk) -> bool:
-    """Say whether a chunk may answer the question of an anchor, by what is known of it and by its words."""
+    """Return whether a chunk may answer the question of an anchor, by what is known of it and by its words."""
     known = chunk.chunk_id in relevant_ids(anchor.sample) or chunk in anchor.sample.contexts
     return known or _overlap(chunk, positive) or has_words(chunk.text, anchor.sample.answer)
 

@@ -82,7 +82,7 @@ def _why_unregistered(store: CompileStore, run_id: str) -> str:
 
 
 def _is_run(store: CompileStore, run_id: str) -> bool:
-    """Say whether an id is that of a generated dataset."""
+    """Return whether an id is that of a generated dataset."""
     from mlflow.exceptions import MlflowException
 
     try:

@@ -58,8 +58,8 @@ def _rows(file: Path, languages: Languages) -> Iterator[AskGold]:
     try:
         articles = _File.model_validate_json(small_text(file, _MOST)).data
     except ValidationError as error:
-        told = f"--labels squad:{file}: not in the JSON form of SQuAD: {first_fault(error)}"
-        raise InputError(told) from error
+        problem = f"--labels squad:{file}: not in the JSON form of SQuAD: {first_fault(error)}"
+        raise InputError(problem) from error
     except OSError as error:
         raise InputError(f"--labels squad:{file}: {error.strerror or error}") from error
     language = languages[_LANGUAGE]

@@ -47,9 +47,9 @@ def examples(source: Source) -> tuple[Rows, Rows]:
         passage = plain(label.passage)
         correct = label.good and label.answer is not None and label.answer.label == "correct"
         if correct or label.reason == "unanswerable":
-            told = label.answer.text if correct and label.answer else NOT_STATED
+            answer = label.answer.text if correct and label.answer else NOT_STATED
             asked = {**placed(label, passage), "question": label.question}
-            rows.append(example_row(label, passage, asked, answer=told))
+            rows.append(example_row(label, passage, asked, answer=answer))
     gold = [
         example_row(row, plain(row.passage), _shown(row), answer=row.answer)
         for row in source.gold_of(AnswerGold)
@@ -75,12 +75,12 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
         return Scored(0.0, f"The passage does not say it, yet the answer is {found!r}.") if stated else Scored(1.0, "")
     if not language.is_stated(found):
         return Scored(0.0, f"The passage answers it: {example.answer!r}.")
-    value, told = agreement(found, example.answer), ""
+    value, feedback = agreement(found, example.answer), ""
     if value < 1:
-        told = f"The answer is {example.answer!r}, not {found!r}."
+        feedback = f"The answer is {example.answer!r}, not {found!r}."
     if not has_words(example.passage, found):
-        value, told = value * STRAY, f"{told} Copy the words of the passage.".strip()
-    return Scored(value, told)
+        value, feedback = value * STRAY, f"{feedback} Copy the words of the passage.".strip()
+    return Scored(value, feedback)
 
 
 INSTRUCTIONS = (

@@ -106,18 +106,18 @@ def _of_facts(source: Source) -> Iterator[AskGold]:
     """Yield gold questions about one fact as such about its passage: the fact is what the answer rests on."""
     for row, passage in of_gold(source, QuestionGold):
         if row.kind in _KINDS and row.fact in passage and row.fact != passage:
-            told = row.model_dump(exclude={"fact", "reply", "before"})
-            told |= {"step": "ask", "kind": _KINDS[row.kind], "topic": topic_once(row.topic)}
-            yield AskGold(**told, passage=passage, evidence=row.fact, answers="short")
+            fields = row.model_dump(exclude={"fact", "reply", "before"})
+            fields |= {"step": "ask", "kind": _KINDS[row.kind], "topic": topic_once(row.topic)}
+            yield AskGold(**fields, passage=passage, evidence=row.fact, answers="short")
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return the mean worth of the questions over the kinds that were wanted; nothing for one without evidence."""
-    values, told = [], []
+    values, feedback = [], []
     for place in range(len(example.kinds)):
         if place >= len(output.questions):
             values.append(0.0)
-            told.append(f"It wrote {len(output.questions)} of {len(example.kinds)} questions.")
+            feedback.append(f"It wrote {len(output.questions)} of {len(example.kinds)} questions.")
             continue
         each = output.questions[place]
         focus, fault = checked(
@@ -134,8 +134,8 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
         else:
             scored = Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
         values.append(scored.value)
-        told.append(scored.feedback)
-    return Scored(sum(values) / len(values), " ".join(dict.fromkeys(filter(None, told))))
+        feedback.append(scored.feedback)
+    return Scored(sum(values) / len(values), " ".join(dict.fromkeys(filter(None, feedback))))
 
 
 INSTRUCTIONS = (

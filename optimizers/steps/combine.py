@@ -20,8 +20,8 @@ def examples(source: Source) -> tuple[Rows, Rows]:
     for row in source.gold_of(MultiGold):
         passages = [plain(source.texts.get(chunk, "")) for chunk in row.chunks]
         topics = [topic.strip() for topic in row.topic.split("|")]
-        told = all(fact in passage for fact, passage in zip(row.facts, passages, strict=True))
-        if not told or len(topics) != len(passages):
+        stated = all(fact in passage for fact, passage in zip(row.facts, passages, strict=True))
+        if not stated or len(topics) != len(passages):
             continue
         asked: dict[str, Any] = {
             "passages": numbered_texts(list(zip(topics, passages, strict=True))),

@@ -62,8 +62,8 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 
 
 def _is_composed(row: ConditionalGold, language: Language) -> bool:
-    """Say whether a gold row is what the step is asked for: a condition in the words of its facts, put to the question
-    without loss. The others ask something else, which the condition has for an answer of its own."""
+    """Return whether a gold row is what the step is asked for: a condition in the words of its facts, put to the
+    question without loss. The others ask something else, which the condition has for an answer of its own."""
     words_of = language.content_words
     given = {*words_of(row.question), *words_of(row.condition)}
     written = set(words_of(row.conditional_question))

@@ -61,10 +61,10 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     said, fact = set(language.content_words(phrase)), set(language.content_words(example.fact))
     stray = [word for word in dict.fromkeys(tokens(phrase)) if language.stem(word) in said - fact]
     held = 1 - max(0, len(stray) - 1) / max(1, len(said))
-    told = [] if len(stray) < 2 else [f"The fact does not speak of {', '.join(stray)}."]
+    feedback = [] if len(stray) < 2 else [f"The fact does not speak of {', '.join(stray)}."]
     if len(said & fact) < 2:
-        held, told = 0.0, [*told, "It says nothing of the fact that tells the thing from others."]
-    return Scored((held + agreement(phrase, example.phrase)) / 2, " ".join(told))
+        held, feedback = 0.0, [*feedback, "It says nothing of the fact that tells the thing from others."]
+    return Scored((held + agreement(phrase, example.phrase)) / 2, " ".join(feedback))
 
 
 INSTRUCTIONS = (

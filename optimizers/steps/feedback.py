@@ -50,8 +50,8 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     named = len(lacking & said) / len(lacking) if lacking else 1.0
     words = dict.fromkeys(tokens(example.better_question))
     unnamed = [word for word in words if language.stem(word) in lacking - said]
-    told = f"It does not say what to name: {', '.join(unnamed)}." if unnamed else ""
-    return Scored((named + agreement(advice, example.feedback)) / 2, told)
+    feedback = f"It does not say what to name: {', '.join(unnamed)}." if unnamed else ""
+    return Scored((named + agreement(advice, example.feedback)) / 2, feedback)
 
 
 INSTRUCTIONS = (

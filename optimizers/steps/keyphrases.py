@@ -74,14 +74,14 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     counted = sum(worths.values())
     value = counted / len(phrases) * min(1.0, counted / _PHRASES.start)
     lost = [phrase for phrase in distinct if phrase not in stated]
-    told = [f"Not in the passage word for word: {'; '.join(lost)}."] if lost else []
+    feedback = [f"Not in the passage word for word: {'; '.join(lost)}."] if lost else []
     if empty := [phrase for phrase, each in worths.items() if not each]:
-        told.append(f"No name, date, amount or term: {'; '.join(empty)}.")
+        feedback.append(f"No name, date, amount or term: {'; '.join(empty)}.")
     if len(distinct) < len(phrases):
-        told.append("It names a phrase twice.")
+        feedback.append("It names a phrase twice.")
     if len(phrases) not in _PHRASES:
-        told.append(f"It names {len(phrases)} phrases; three to five are wanted.")
-    return Scored(value, " ".join(told))
+        feedback.append(f"It names {len(phrases)} phrases; three to five are wanted.")
+    return Scored(value, " ".join(feedback))
 
 
 def _phrase_worth(phrase: str, language: Language) -> float:

@@ -66,16 +66,16 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     sentences = [sentence for sentence in language.sentences(example.passage) if has_words(sentence, example.name)]
     if any(_is_said_of(wanted, example.name, text, language) for text in (example.topic, example.fact, *sentences)):
         return Scored(1.0, "")
-    told = f"The passage does not say that {example.name} is a {kind}."
+    feedback = f"The passage does not say that {example.name} is a {kind}."
     for value, texts in ((STRAY, (example.topic, example.fact, *sentences)), (STRAY / 2, (example.passage,))):
         if set(wanted) & set(language.content_words(" ".join(texts))):
-            return Scored(value, told)
+            return Scored(value, feedback)
     return Scored(0.0, f"The passage does not speak of any {kind}.")
 
 
 def _is_said_of(kind: Sequence[str], name: str, text: str, language: Language) -> bool:
-    """Say whether a name ends with its kind, or a text has the kind right before the name, or after it and a function
-    word or more ("X is a stone bridge", "X, the engineer"), with at most two words between."""
+    """Return whether a name ends with its kind, or a text has the kind right before the name, or after it and a
+    function word or more ("X is a stone bridge", "X, the engineer"), with at most two words between."""
     named = [_carried(token, language) for token in tokens(name)]
     if not kind or not named:
         return False

@@ -58,10 +58,10 @@ def _read(rows: Sequence[Label | GoldRow]) -> Sequence[GoldRow]:
 
 
 def _twins(good: QuestionGold, spoilt: QuestionLabel) -> Iterator[SoundGold]:
-    told = good.model_dump(exclude={"step", "kind", "reply"})
-    yield SoundGold(step="sound", sound=True, kind="", **told)
-    told |= {"id": spoilt.id, "question": spoilt.question}
-    yield SoundGold(step="sound", sound=False, kind=_FAULTS[spoilt.reason], **told)
+    fields = good.model_dump(exclude={"step", "kind", "reply"})
+    yield SoundGold(step="sound", sound=True, kind="", **fields)
+    fields |= {"id": spoilt.id, "question": spoilt.question}
+    yield SoundGold(step="sound", sound=False, kind=_FAULTS[spoilt.reason], **fields)
 
 
 def taught(row: SoundGold, languages: Languages, chance: random.Random) -> dict[str, str]:

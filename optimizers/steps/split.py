@@ -50,13 +50,13 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     del judges
     meant, parts = list(example.questions), parts_of(output.questions)
     alike = np.array([[agreement(part, one) for part in parts] for one in meant]).reshape(len(meant), len(parts))
-    value, told = dict.fromkeys(meant, 0.0), []
+    value, feedback = dict.fromkeys(meant, 0.0), []
     for row, column in zip(*linear_sum_assignment(alike, maximize=True), strict=True):
         value[meant[row]] = float(alike[row, column])
     if len(parts) != len(meant):
-        told.append(f"It wrote {len(parts)} questions where {len(meant)} things are asked.")
-    told += [f"No question of its own asks {one!r}." for one in meant if value[one] < _ALIKE]
-    return Scored(sum(value.values()) / max(len(parts), len(meant)), " ".join(told))
+        feedback.append(f"It wrote {len(parts)} questions where {len(meant)} things are asked.")
+    feedback += [f"No question of its own asks {one!r}." for one in meant if value[one] < _ALIKE]
+    return Scored(sum(value.values()) / max(len(parts), len(meant)), " ".join(feedback))
 
 
 INSTRUCTIONS = (

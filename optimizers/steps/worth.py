@@ -37,16 +37,16 @@ def _question_worth(example: dspy.Example, written: str, judges: Judges, fault: 
         return Scored(0.0, f"{written[:60]!r} is no question." if written else "It wrote nothing.")
     decision = judges.judge(example.passage, written)
     rank = judges.rank(written, example.passage)
-    told = diagnose(written, example.passage, decision, judges.languages)
+    faults = diagnose(written, example.passage, decision, judges.languages)
     if rank != 1:
         place = "not among the first" if rank is None else f"number {rank}"
-        told.append(f"Searching for it finds its passage as {place}: name what only this passage speaks of.")
+        faults.append(f"Searching for it finds its passage as {place}: name what only this passage speaks of.")
     if rank is None or rank > _LAST_RANK:
-        return Scored(0.0, " ".join(told))
+        return Scored(0.0, " ".join(faults))
     found = fault() if decision.good else ""
     accepted = decision.good and not found
     value = (1 + decision.probability) / 2 if accepted else decision.probability * NEARLY
-    return Scored(value, " ".join([*([found] if found else []), *told]))
+    return Scored(value, " ".join([*([found] if found else []), *faults]))
 
 
 def meant_question_worth(example: dspy.Example, written: str, judges: Judges) -> Scored:
@@ -76,12 +76,12 @@ def decision_worth(example: dspy.Example, output: Any, judges: Judges) -> Scored
     """Return the mean of two things: 1 for the right verdict, and 1 less the Brier score of the probability."""
     del judges
     value = decision_value(bool(example.fit), bool(output.fit), float(output.probability))
-    told = (
+    feedback = (
         ""
         if bool(output.fit) is bool(example.fit)
         else f"The label is {'good' if example.fit else 'bad'}: {example.explanation}"
     )
-    return Scored(value, told)
+    return Scored(value, feedback)
 
 
 def decision_value(good: bool, verdict: bool, probability: float) -> float:

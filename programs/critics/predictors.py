@@ -43,10 +43,10 @@ class _Predictor(BaseModel):
     lm: None
 
 
-def predictor_fault(told: dict[str, Any], signature: type[dspy.Signature]) -> str:
+def predictor_fault(state: dict[str, Any], signature: type[dspy.Signature]) -> str:
     """Return what keeps a predictor's state from fitting a signature; nothing if it fits."""
     try:
-        predictor = _Predictor.model_validate(told)
+        predictor = _Predictor.model_validate(state)
     except ValidationError as error:
         return first_fault(error)
     if len(predictor.signature.fields) != len(signature.fields):

@@ -110,8 +110,8 @@ def signature_hash(signature: type[dspy.Signature]) -> str:
 
 def head_hash(heads: CriticHeads) -> str:
     """Return a hash of the weights of a step's heads."""
-    told = heads.model_dump_json(exclude_none=True)
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    text = heads.model_dump_json(exclude_none=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def dspy_version() -> str:
@@ -119,8 +119,8 @@ def dspy_version() -> str:
     return ".".join(metadata.version("dspy").split(".")[:2])
 
 
-def parse_state(file: Path, told: Path | str) -> CompiledState:
-    """Return the state in a file, whatever it is for; ``told`` is what messages call it.
+def parse_state(file: Path, where: Path | str) -> CompiledState:
+    """Return the state in a file, whatever it is for; ``where`` is what messages call it.
 
     Raises:
         StateError: it cannot be read or is no state, a number in it is none or out of range, its names are none of
@@ -131,28 +131,28 @@ def parse_state(file: Path, told: Path | str) -> CompiledState:
         state = CompiledState.model_validate_json(text, strict=True)
         json.dumps(from_json(text, allow_inf_nan=False), allow_nan=False)
     except OSError as error:
-        raise StateError(f"{told}: {error.strerror or error}") from error
+        raise StateError(f"{where}: {error.strerror or error}") from error
     except ValidationError as error:
-        raise StateError(f"{told}: no compiled state ({first_fault(error)})") from error
+        raise StateError(f"{where}: no compiled state ({first_fault(error)})") from error
     except ValueError as error:
-        raise StateError(f"{told}: no compiled state (NaN and infinity are no numbers)") from error
+        raise StateError(f"{where}: no compiled state (NaN and infinity are no numbers)") from error
     if state.step not in STEPS:
-        raise StateError(f"{told}: no step is called {state.step!r}; there are {', '.join(STEPS)}.")
+        raise StateError(f"{where}: no step is called {state.step!r}; there are {', '.join(STEPS)}.")
     if not folder_of(state.model).strip("."):
-        raise StateError(f"{told}: no model is called {state.model!r}; compile it again.")
+        raise StateError(f"{where}: no model is called {state.model!r}; compile it again.")
     if _named_models(state.predictor):
         raise StateError(
-            f"{told}: names a language model of its own, which would be asked instead of --lm; "
+            f"{where}: names a language model of its own, which would be asked instead of --lm; "
             "set `lm` in its predictor to null, or compile it again."
         )
     return state
 
 
-def _named_models(told: Any) -> bool:
-    """Say whether a language model is named anywhere in what was read from JSON."""
-    if isinstance(told, dict):
-        return told.get("lm") is not None or any(_named_models(value) for value in told.values())
-    return isinstance(told, list) and any(_named_models(value) for value in told)
+def _named_models(found: Any) -> bool:
+    """Return whether a language model is named anywhere in what was read from JSON."""
+    if isinstance(found, dict):
+        return found.get("lm") is not None or any(_named_models(value) for value in found.values())
+    return isinstance(found, list) and any(_named_models(value) for value in found)
 
 
 def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
@@ -168,8 +168,8 @@ def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
     return state
 
 
-def check_state(state: CompiledState, signature: type[dspy.Signature], told: Path | str) -> None:
-    """Refuse a state that does not fit the signature of its step; ``told`` is what messages call it.
+def check_state(state: CompiledState, signature: type[dspy.Signature], where: Path | str) -> None:
+    """Refuse a state that does not fit the signature of its step; ``where`` is what messages call it.
 
     Raises:
         StateError: it was made for another signature, layout or minor version of DSPy, or its parts do not fit these.
@@ -181,11 +181,11 @@ def check_state(state: CompiledState, signature: type[dspy.Signature], told: Pat
     ):
         if made != now:
             raise StateError(
-                f"{told}: compiled for another {what} of the step {state.step} ({made}, now {now}); "
+                f"{where}: compiled for another {what} of the step {state.step} ({made}, now {now}); "
                 "compile it again, or use --compiled none."
             )
     if wrong := _fault(state, signature):
-        raise StateError(f"{told}: no state that a compile writes ({wrong}); compile it again.")
+        raise StateError(f"{where}: no state that a compile writes ({wrong}); compile it again.")
 
 
 def _fault(state: CompiledState, signature: type[dspy.Signature]) -> str:

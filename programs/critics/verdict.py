@@ -111,8 +111,8 @@ def _criterion(name: str, question: Mapping[str, Any], strict: str | None) -> st
     for label, key in zip(labels, keys, strict=True):
         said = criteria.get(key) if isinstance(criteria, Mapping) else criteria[int(key)] if criteria else None
         option = f"{key} " if question["type"] == "choice" else ""
-        if told := f"{option}{said or ''}".strip():
-            lines.append(f"  {label}: {told}")
+        if line := f"{option}{said or ''}".strip():
+            lines.append(f"  {label}: {line}")
     return "\n".join([*lines, *([f"  easily missed: {strict}"] if strict else [])])
 
 

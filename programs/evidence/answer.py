@@ -11,7 +11,7 @@ _FEWEST_FIRST_WORDS, _PHRASE_WORDS = 3, 7
 
 
 def kind_agrees(question: str, answer: str, language: Language) -> bool:
-    """Say whether an answer has the form that the question's own words ask for."""
+    """Return whether an answer has the form that the question's own words ask for."""
     kind = language.answer_kind(question)
     if kind == "amount":
         return language.is_amount(answer)
@@ -71,7 +71,7 @@ def agreement(first: str, second: str) -> float:
 
 
 def answers_agree(found: str, meant: str, language: Language, threshold: float = 0.6) -> bool:
-    """Say whether the answer that was found is the one that was meant, give or take its edges.
+    """Return whether the answer that was found is the one that was meant, give or take its edges.
 
     The token F1 must reach the threshold, the numbers must be the same, and a shorter answer must end as the one
     that was meant does: a surname stands for a name, but "Phoenix" does not stand for "Phoenix Technologies". Only
@@ -82,8 +82,8 @@ def answers_agree(found: str, meant: str, language: Language, threshold: float =
     short, full = tokens(found), tokens(meant)
     if len(short) >= _FEWEST_FIRST_WORDS and len(full) >= _PHRASE_WORDS and short == full[: len(short)]:
         return True
-    told = " ".join(language.content_words(found)), " ".join(language.content_words(meant))
-    if max(agreement(found, meant), agreement(*told)) < threshold or numbers(found) != numbers(meant):
+    words = " ".join(language.content_words(found)), " ".join(language.content_words(meant))
+    if max(agreement(found, meant), agreement(*words)) < threshold or numbers(found) != numbers(meant):
         return False
     if language.is_function_words(set(short) ^ set(full)):
         return True
@@ -91,7 +91,7 @@ def answers_agree(found: str, meant: str, language: Language, threshold: float =
 
 
 def answers_instead(question: str, found: str, meant: str, sentence: str, language: Language) -> bool:
-    """Say whether a question that names the answer that was meant asks for the one that was found.
+    """Return whether a question that names the answer that was meant asks for the one that was found.
 
     Small models often ask for another part of the sentence than they were told: "On what date did the Star name
     its editor?", where the editor was meant. Such a question is as good as any if what it asks for stands in the

@@ -38,7 +38,7 @@ class BySyntax(Evolving, Protocol):
 
     @staticmethod
     def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
-        """Say without a model whether a question about a focus can be evolved."""
+        """Return, without a model, whether a question about a focus can be evolved."""
         ...
 
 

@@ -9,7 +9,7 @@ _BLOCK = re.compile(r"^(?:```|~~~)|(?:^ {4}\S.*\n){2}", re.MULTILINE)
 
 
 def has_code(context: Context) -> bool:
-    """Say whether a passage holds a block of code."""
+    """Return whether a passage holds a block of code."""
     return bool(_BLOCK.search(context.chunk.text))
 
 

@@ -26,7 +26,7 @@ class Conditional(dspy.Module):
 
     @staticmethod
     def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
-        """Say whether the sentence of the focus states a condition."""
+        """Return whether the sentence of the focus states a condition."""
         return _condition(focus, context, focus.opening, languages) is not None
 
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:

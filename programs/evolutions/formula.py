@@ -11,7 +11,7 @@ _FORMULA = re.compile(
 
 
 def has_formula(context: Context) -> bool:
-    """Say whether a passage holds a formula."""
+    """Return whether a passage holds a formula."""
     return bool(_FORMULA.search(context.chunk.text))
 
 

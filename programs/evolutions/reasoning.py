@@ -25,7 +25,7 @@ class Reasoning(dspy.Module):
 
     @staticmethod
     def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
-        """Say whether the passage describes a name of the likely question."""
+        """Return whether the passage describes a name of the likely question."""
         return _link(focus, context, likely_question(focus), languages) is not None
 
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:

@@ -10,7 +10,7 @@ _FEWEST = 3  # rows: the head, the line under it and one more
 
 
 def has_table(context: Context) -> bool:
-    """Say whether a passage holds a Markdown table."""
+    """Return whether a passage holds a Markdown table."""
     return len(_ROW.findall(context.chunk.text)) >= _FEWEST
 
 

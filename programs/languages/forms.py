@@ -106,11 +106,11 @@ class Forms:
         return next((kind for kind, pattern in self._asks if pattern.search(question)), None)
 
     def is_time(self, answer: str) -> bool:
-        """Say whether an answer can be a time."""
+        """Return whether an answer can be a time."""
         return self._time.search(answer) is not None
 
     def is_amount(self, answer: str) -> bool:
-        """Say whether an answer can be an amount."""
+        """Return whether an answer can be an amount."""
         return self._amount.search(answer) is not None
 
     @cached_property

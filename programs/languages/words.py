@@ -143,7 +143,7 @@ class Words:
         return alpha2digit(text, self.numerals) if self.numerals else text
 
     def is_function_words(self, words: Iterable[str]) -> bool:
-        """Say whether words, in lower case, are all function words."""
+        """Return whether words, in lower case, are all function words."""
         return self.stop_words.issuperset(words)
 
     def question_word(self, question: str) -> int | None:
@@ -151,11 +151,11 @@ class Words:
         return next((place for place, token in enumerate(tokens(question)) if token in self.question_words), None)
 
     def offers_alternatives(self, question: str) -> bool:
-        """Say whether a question names the answers to choose from."""
+        """Return whether a question names the answers to choose from."""
         return self.alternative.search(question) is not None
 
     def starts_dependent(self, text: str) -> bool:
-        """Say whether a text opens with a pronoun or connective that points at what came before."""
+        """Return whether a text opens with a pronoun or connective that points at what came before."""
         return self.dependent_start.match(text) is not None
 
     def loose_pronouns(self, text: str) -> int:
@@ -163,7 +163,7 @@ class Words:
         return len(self.loose_pronoun.findall(text))
 
     def is_stated(self, answer: str) -> bool:
-        """Say whether a completion claims to hold an answer."""
+        """Return whether a completion claims to hold an answer."""
         return bool(answer) and self.refusal.match(answer) is None
 
     def conditions(self, sentence: str) -> list[str]:

@@ -62,7 +62,7 @@ class Mixing:
             self._planned[order[0]] += 1
 
     def waits(self, context: Context) -> bool:
-        """Say whether a chunk is drawn only after the others were asked for something rarer, and once more."""
+        """Return whether a chunk is drawn only after the others were asked for something rarer, and once more."""
         return context.chunk.chunk_id in self._waiting
 
     def in_turn(self, context: Context, foci: Iterable[Focus]) -> list[list[Focus]]:

@@ -49,11 +49,11 @@ class AnswerByReading(dspy.Module):
             decision = self.tools.decide("grounding", self.grounding, **asked)
             least = min(least, decision.probability)
             reason = None if decision.good else because(f"answer not supported: {part!r}", decision.why)
-            told = {"answer": part}
+            output = {"answer": part}
             trail.say(
                 "grounding",
                 judged.number,
-                told,
+                output,
                 probability=decision.probability,
                 good=decision.good,
                 reason=reason,

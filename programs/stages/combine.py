@@ -74,7 +74,7 @@ class Combine(dspy.Module):
         for number, each in enumerate(written[: self.candidates]):
             question, answer = tidy_question(each.question), " ".join(each.answer.split())
             pieces = _found(trail.contexts, each.evidence)
-            told = {"question": question, "answer": answer, "evidence": each.evidence, "kind": each.kind}
+            output = {"question": question, "answer": answer, "evidence": each.evidence, "kind": each.kind}
             contexts = tuple(context for context in trail.contexts if pieces and pieces.get(context.chunk.chunk_id))
             reason = None
             if is_none(question):
@@ -85,7 +85,7 @@ class Combine(dspy.Module):
                 reason = "its evidence is not in the passages"
             elif len(contexts) < self.fewest:
                 reason = f"its evidence lies in {len(contexts)} passage"
-            trail.say(_STEP, number, told, good=reason is None, reason=reason)
+            trail.say(_STEP, number, output, good=reason is None, reason=reason)
             if reason is not None or pieces is None:
                 trail.refuse(_STEP, str(reason), question=question or None)
                 continue

@@ -46,7 +46,7 @@ class Contexts(dspy.Module):
         return None
 
     def forward(self, trail: Trail) -> bool:
-        """Say whether all chunks are good, and refuse the attempt at the first that is not."""
+        """Return whether all chunks are good, and refuse the attempt at the first that is not."""
         for context in trail.contexts:
             record = context.score or self.score(context)
             trail.repeat(record)

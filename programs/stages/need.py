@@ -29,23 +29,23 @@ class Need(dspy.Module):
         self.judging = judging
 
     def forward(self, trail: Trail, judged: Judged, names: Sequence[str]) -> bool:
-        """Say whether every chunk is needed; each of the names is what one of the chunks describes."""
+        """Return whether every chunk is needed; each of the names is what one of the chunks describes."""
         if said := next((name for name in names if has_words(judged.question, name)), None):
             named = f"it names {said}, which a chunk describes"
             trail.say("needed", judged.number, {"question": judged.question}, good=False, reason=named)
             trail.refuse("needed", named, question=judged.question)
             return False
         whole = judged.decision.probabilities["answerable"]
-        told, unneeded = {}, []
+        output, unneeded = {}, []
         for context in judged.contexts:
             others = tuple(other for other in judged.contexts if other is not context)
             fall = whole - self.judging.decide(judged.question, others).probabilities["answerable"]
             own = self._own_words(judged, context, others)
-            told[context.chunk.chunk_id] = {"fall": round(fall, 4), "own words": own}
+            output[context.chunk.chunk_id] = {"fall": round(fall, 4), "own words": own}
             if fall < _LEAST_FALL or not own:
                 unneeded.append(context)
         reason = f"{len(unneeded)} of {len(judged.contexts)} chunks are not needed" if unneeded else None
-        trail.say("needed", judged.number, told, good=reason is None, reason=reason)
+        trail.say("needed", judged.number, output, good=reason is None, reason=reason)
         if reason:
             trail.refuse("needed", reason, question=judged.question, context=unneeded[0])
         return reason is None

@@ -42,7 +42,7 @@ class NeedByReading(dspy.Module):
         return None
 
     def _is_needed(self, trail: Trail, judged: Judged, context: Context, others: tuple[Context, ...]) -> bool:
-        """Say whether the answer is not to be had from the other chunks.
+        """Return whether the answer is not to be had from the other chunks.
 
         A reader who finds the same answer there may have guessed: of a thing that the question describes he sees only
         one that it could be. So the critic must find, too, that these chunks alone answer the question.
@@ -50,10 +50,10 @@ class NeedByReading(dspy.Module):
         meant, output = judged.focus.answer, "answerable"
         found = self.reading.read(trail, judged.question, others, meant)
         needed = found is None or not self.reading.agrees(trail, judged.number, judged.question, meant, found)
-        told: dict[str, Any] = {"without": context.chunk.chunk_id, "answer": found}
+        record: dict[str, Any] = {"without": context.chunk.chunk_id, "answer": found}
         if not needed:
             decision = self.judging.decide(judged.question, others)
-            told[output] = round(decision.probabilities[output], 4)
+            record[output] = round(decision.probabilities[output], 4)
             needed = not decision.values[output]
-        trail.say("needed", judged.number, told, good=needed)
+        trail.say("needed", judged.number, record, good=needed)
         return needed

@@ -34,7 +34,7 @@ class ReadAnswers(dspy.Module):
         return found if self.tools.languages[trail.language].is_stated(found) else None
 
     def agrees(self, trail: Trail, number: int, question: str, meant: str, found: str) -> bool:
-        """Say whether two answers say the same; the critic is asked only where their words do not settle it.
+        """Return whether two answers say the same; the critic is asked only where their words do not settle it.
 
         For a critic that reads only the same words do: most of two answers may be the same, and one word a lie.
         """
@@ -45,6 +45,6 @@ class ReadAnswers(dspy.Module):
         if settled:
             return True
         decision = self.tools.decide("agree", self.agree, question=question, first=meant, second=found)
-        told = {"meant": meant, "found": found, "agreement": round(agreement(found, meant), 3)}
-        trail.say("agree", number, told, probability=decision.probability, good=decision.good)
+        output = {"meant": meant, "found": found, "agreement": round(agreement(found, meant), 3)}
+        trail.say("agree", number, output, probability=decision.probability, good=decision.good)
         return decision.good

@@ -14,8 +14,8 @@ from programs.types import Context, Focus
 
 def about(facts: Together) -> Focus:
     """Return what a question is about: all facts, and the answer that is meant."""
-    told = {"resolved": " ".join(fact.fact for fact in facts.facts), "answer": facts.answer, "opening": ""}
-    return facts.facts[-1].model_copy(update=told)
+    changes = {"resolved": " ".join(fact.fact for fact in facts.facts), "answer": facts.answer, "opening": ""}
+    return facts.facts[-1].model_copy(update=changes)
 
 
 class Split(dspy.Module):
@@ -39,9 +39,9 @@ class Split(dspy.Module):
             if not relevant and self._answerable(part, facts.contexts):
                 relevant = pairs  # no chunk answers it alone
             if relevant:
-                contexts, told = zip(*relevant, strict=True)
-                answer = facts.answer if relevant == pairs else told[-1].answer
-                meant = about(facts._replace(facts=told, answer=answer))
+                contexts, chosen = zip(*relevant, strict=True)
+                answer = facts.answer if relevant == pairs else chosen[-1].answer
+                meant = about(facts._replace(facts=chosen, answer=answer))
                 own = next(spare)
                 trail.say("split", own, {"question": part, "of": question, **meant.model_dump()})
                 found.append(self.judging(trail, own, meant, part, contexts))

@@ -27,7 +27,7 @@ def tidy_question(text: str) -> str:
 
 
 def is_none(text: str) -> bool:
-    """Say whether a model wrote that there is no such question."""
+    """Return whether a model wrote that there is no such question."""
     return text.strip(" .\"'").casefold() == "none"
 
 

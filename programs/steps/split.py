@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s+")
 
 
 def asks_twice(question: str, language: Language) -> bool:
-    """Say whether a question asks two things: "..., and how does ...", or two questions in a row."""
+    """Return whether a question asks two things: "..., and how does ...", or two questions in a row."""
     several = question.count("?") > 1 or re.search(r"\?\s*\w", question) is not None
     return several or language.second_question.search(question) is not None
 

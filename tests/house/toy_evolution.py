@@ -21,7 +21,7 @@ class ByName(dspy.Module):
 
     @staticmethod
     def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
-        """Say whether the document has a name."""
+        """Return whether the document has a name."""
         return bool(context.topic)
 
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:

@@ -53,8 +53,8 @@ def print_summary(shown: int, kept: int, refused: Sequence[Row], *, rejects: boo
     """Print how many of the samples or the rejects were shown, and how many there are of each step."""
     what = f"{shown} of {len(refused)} rejects" if rejects else f"{shown} of {kept} samples"
     questions = Counter(row["step"] for row in refused if not _is_passage(row))
-    told = ", ".join(f"{step} {count}" for step, count in questions.most_common())
-    by_step = f" ({_safe(told)})" if told else ""
+    counts = ", ".join(f"{step} {count}" for step, count in questions.most_common())
+    by_step = f" ({_safe(counts)})" if counts else ""
     passages = len(refused) - questions.total()
     apart = f"; {counted(passages, 'passage')} held nothing to ask" if passages else ""
     unasked = f" Left out: {left_out} chunks that had nothing left to ask (--step shows them)." if left_out else ""
@@ -76,10 +76,10 @@ def _print_sample(console: Console, row: Row, needed: float | None) -> None:
     retrieval = row["retrieval"]
     rank = f"found at rank {retrieval['rank']}" if retrieval["rank"] else "not found again"
     facts = [row["evolution"], row["language"], rank]
-    told = _safe(", ".join(facts))
-    console.rule(f"[bold]{_safe(row['id'])}[/bold]{'' if narrow else f'  {told}'}", align="left")
+    heading = _safe(", ".join(facts))
+    console.rule(f"[bold]{_safe(row['id'])}[/bold]{'' if narrow else f'  {heading}'}", align="left")
     if narrow:
-        console.print(told)
+        console.print(heading)
     body = Table.grid(padding=(0, 2))
     body.add_column(style="bold", no_wrap=True)
     body.add_column(overflow="fold")

@@ -98,7 +98,7 @@ def _without_empty_html(text: str, tokens: Sequence[Token]) -> str:
 
 
 def _shows_nothing(html: str) -> bool:
-    """Say whether HTML holds tags, comments and white space only."""
+    """Return whether HTML holds tags, comments and white space only."""
     position = 0
     comments = True  # whether a comment may still end
     while True:

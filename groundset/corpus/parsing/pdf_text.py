@@ -52,7 +52,7 @@ class Table(NamedTuple):
     rows: list[list[str]]
 
     def holds(self, line: Line) -> bool:
-        """Say whether the middle of ``line`` lies inside the table."""
+        """Return whether the middle of ``line`` lies inside the table."""
         x, y = (line.x0 + line.x1) / 2, (line.top + line.bottom) / 2
         return self.x0 <= x <= self.x1 and self.bottom <= y <= self.top
 
@@ -154,7 +154,7 @@ def _box_blocks(box: Sequence[Line], body: float, join: "_Joiner") -> list[_Bloc
 
 
 def _is_heading(line: Line, sizes: Counter[float], body: float) -> bool:
-    """Say whether a line is a heading; ``sizes`` counts the lines of its box by the size of their letters."""
+    """Return whether a line is a heading; ``sizes`` counts the lines of its box by the size of their letters."""
     text = line.text
     if len(text) > _MAX_HEADING or sum(map(str.isalpha, text)) < 3:
         return False

@@ -182,7 +182,7 @@ def _column(values: Sequence[Any]) -> Any:
 
 
 def _can_be_written(kind: Any) -> bool:
-    """Say whether parquet knows a type: it has no objects without keys."""
+    """Return whether parquet knows a type: it has no objects without keys."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):

@@ -43,14 +43,14 @@ def _corpus_row(chunk: Chunk) -> dict[str, Any]:
 
 
 def _query_row(sample: Sample) -> dict[str, Any]:
-    told = {
+    metadata = {
         "answer": sample.answer,
         "evolution": sample.evolution,
         "kind": kind_of(sample),
         "language": sample.language,
         "retrieval_gt": sample.retrieval_gt,
     }
-    return {"_id": sample.id, "text": sample.question, "metadata": told}
+    return {"_id": sample.id, "text": sample.question, "metadata": metadata}
 
 
 def _write_judgements(file: Path, samples: list[Sample]) -> None:

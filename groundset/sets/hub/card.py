@@ -51,7 +51,7 @@ class Publication:
     Attributes:
         run: the set.
         signed: whether it holds only what a reader signed.
-        record: what is told of how it was made (:func:`groundset.sets.hub.provenance.told_record`).
+        record: what is told of how it was made (:func:`groundset.sets.hub.provenance.public_record`).
         readers: what people said who read it, None if nobody did.
         repo: ``owner/name`` on the Hub.
         branch: of that repository.
@@ -108,7 +108,7 @@ def card_body(publication: Publication) -> str:
     critics = record.get("compiled") or {}
     promise = estimate_quality(critics, run.samples)
     splits = by_split(run.samples)
-    told = _template().render(
+    body = _template().render(
         card=publication,
         splits=[_split_row(name, samples) for name, samples in splits.items()],
         first=next(iter(splits)),
@@ -129,7 +129,7 @@ def card_body(publication: Publication) -> str:
         main=MAIN,
         version=__version__,
     )
-    return f"{BEGIN}\n{told.strip()}\n{END}\n"
+    return f"{BEGIN}\n{body.strip()}\n{END}\n"
 
 
 def markdown_text(value: object) -> str:

@@ -157,7 +157,7 @@ class HubDataset:
 
 
 def _is_same(there: Any, file: Path) -> bool:
-    """Say whether a file on the Hub holds the bytes of one here, by the hash that the Hub knows it by."""
+    """Return whether a file on the Hub holds the bytes of one here, by the hash that the Hub knows it by."""
     from huggingface_hub.utils.sha import git_hash, sha_fileobj
 
     if there.lfs is None:
@@ -180,11 +180,11 @@ _BY_STATUS = {
 
 def explained(error: BaseException, repo: str, host: str, token: str | None) -> HubError:
     """Return what the Hub's client raised as one line; nothing in it tells the token."""
-    told = without_secrets(_told(error, repo, host))
-    return HubError(told.replace(token, "(the token)") if token else told)
+    message = without_secrets(_describe(error, repo, host))
+    return HubError(message.replace(token, "(the token)") if token else message)
 
 
-def _told(error: BaseException, repo: str, host: str) -> str:
+def _describe(error: BaseException, repo: str, host: str) -> str:
     import httpx
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -194,7 +194,7 @@ def _told(error: BaseException, repo: str, host: str) -> str:
     if isinstance(error, HfHubHTTPError):
         return _refused(error, repo, host)
     if isinstance(error, RuntimeError | LocalEntryNotFoundError) and cause is not None:
-        return _told(cause, repo, host)  # of one file among several, or of one that was to be fetched
+        return _describe(cause, repo, host)  # of one file among several, or of one that was to be fetched
     if isinstance(error, httpx.HTTPError | httpx.InvalidURL | ConnectionError | TimeoutError):
         return f"{host} cannot be reached ({str(error) or type(error).__name__}); once it can, {_AGAIN}"
     if isinstance(error, OSError):

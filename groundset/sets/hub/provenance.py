@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 # What of run.json goes out; whatever comes to it later stays here until it is named.
-_TOLD = (
+_PUBLIC = (
     "accepted", "agenda", "alternatives", "asked", "attempts", "call_seconds", "calls", "chunks", "compiled",
     "completion_tokens", "configuration", "corpus", "counts", "critic", "critic_calls", "documents",
     "evaluated_tokens", "evolutions", "growth", "identity", "kinds", "models", "program", "prompt_tokens", "seconds",
@@ -26,14 +26,14 @@ _PLACES = ("chunks", "compiled", "critic_lm", "documents", "embedder", "lm", "pa
 _ON_THIS_MACHINE = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 
 
-def told_record(record: Mapping[str, Any]) -> dict[str, Any]:
+def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of ``run.json`` goes out: no paths, no names of documents, no addresses."""
-    told = {name: record[name] for name in _TOLD if name in record}
-    if configuration := told.get("configuration"):
-        told["configuration"] = {name: value for name, value in configuration.items() if name not in _PLACES}
+    public = {name: record[name] for name in _PUBLIC if name in record}
+    if configuration := public.get("configuration"):
+        public["configuration"] = {name: value for name, value in configuration.items() if name not in _PLACES}
     if record.get("lineage"):
-        told["lineage"] = _descent(record["lineage"])
-    return {name: _named(value) for name, value in told.items()}
+        public["lineage"] = _descent(record["lineage"])
+    return {name: _named(value) for name, value in public.items()}
 
 
 def _descent(lineage: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from groundset.sets.exporting import check_set, exported_run
 from groundset.sets.hub.card import MAIN, Publication, licence_named
 from groundset.sets.hub.folder import write_card, write_dry, write_tables
-from groundset.sets.hub.provenance import count_readers, told_record, without_machine
+from groundset.sets.hub.provenance import count_readers, public_record, without_machine
 from programs.errors import InputError
 
 _BRANCH = re.compile(r"(?!refs/)(?!.*(\.\.|//|\.lock(/|$)))[A-Za-z0-9_][A-Za-z0-9_./-]*(?<![./])")
@@ -91,7 +91,7 @@ def _read(folder: Path, repo: str, branch: str, licence: str, signed: bool) -> P
     return Publication(
         run=run,
         signed=signed,
-        record=told_record(run.record),
+        record=public_record(run.record),
         readers=count_readers(Run(folder)),
         repo=repo,
         branch=branch,

@@ -95,7 +95,7 @@ def _asked(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
         raise InputError(f"{where}, column generation_gt: must be a list of texts")
     answers = [answer for answer in answers if answer.strip()]
     rest = {name: value for name, value in fields.items() if name not in _COLUMNS and not is_missing(value)}
-    told = metadata_of(where, {"metadata": rest})
+    extra = metadata_of(where, {"metadata": rest})
     return ForeignQuestion(
         where=where,
         question_id=required(where, fields, "qid"),
@@ -104,7 +104,7 @@ def _asked(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
         groups=_groups(where, fields.get("retrieval_gt")),
         metadata={
             **({"other_answers": answers[1:]} if len(answers) > 1 else {}),
-            **({"imported": told} if told else {}),
+            **({"imported": extra} if extra else {}),
         },
     )
 

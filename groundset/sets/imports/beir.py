@@ -70,14 +70,14 @@ def _read_judgements(table: Path, judged: dict[str, _Relevant]) -> None:
             question, chunk, score = row
             found = judged.setdefault(question, _Relevant(table, f"{table}, line {rows.line_num}"))
             if found.table != table:
-                told = f"question {question} is in {found.table.name} too, and can be of one split only"
-                raise InputError(f"{table}, line {rows.line_num}: {told}")
+                problem = f"question {question} is in {found.table.name} too, and can be of one split only"
+                raise InputError(f"{table}, line {rows.line_num}: {problem}")
             found.scores[chunk] = float(score)
     except UnicodeDecodeError as error:
         raise InputError(f"{table}, line {rows.line_num + 1}: not UTF-8 text") from error
     except (ValueError, csv.Error) as error:
-        told = f"must be {', '.join(_HEADER)}, with tabs between them"
-        raise InputError(f"{table}, line {rows.line_num}: {told}") from error
+        problem = f"must be {', '.join(_HEADER)}, with tabs between them"
+        raise InputError(f"{table}, line {rows.line_num}: {problem}") from error
 
 
 def _piece(where: str, fields: Mapping[str, Any]) -> ForeignChunk | None:
@@ -113,7 +113,7 @@ def _asked(
     metadata = metadata_of(where, fields)
     answers = _answers(where, metadata)
     own = ("answer", "answers", "evolution", "language", "retrieval_gt")
-    told = {key: value for key, value in metadata.items() if key not in own and value is not None}
+    extra = {key: value for key, value in metadata.items() if key not in own and value is not None}
     return ForeignQuestion(
         where=where,
         question_id=name,
@@ -123,7 +123,7 @@ def _asked(
         evolution=optional(where, metadata, "evolution") or "imported",
         language=optional(where, metadata, "language"),
         split=relevant.table.stem if splits else None,
-        metadata={**told, **({"other_answers": answers[1:]} if len(answers) > 1 else {})},
+        metadata={**extra, **({"other_answers": answers[1:]} if len(answers) > 1 else {})},
     )
 
 
@@ -135,10 +135,10 @@ def _answers(where: str, metadata: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(answer for answer in found if answer and answer.strip()))
 
 
-def _groups(told: Any, ids: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+def _groups(value: Any, ids: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     """Return the groups that the metadata tells if they hold just what was judged relevant, else one of them all."""
-    if isinstance(told, list) and all(isinstance(group, list) and group for group in told):
-        groups = tuple(tuple(map(str, group)) for group in told)
+    if isinstance(value, list) and all(isinstance(group, list) and group for group in value):
+        groups = tuple(tuple(map(str, group)) for group in value)
         if {name for group in groups for name in group} == set(ids):
             return groups
     return (tuple(ids),)

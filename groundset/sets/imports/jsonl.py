@@ -118,13 +118,13 @@ def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Foreign
 
 def _metadata(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
     """Return the metadata of a row, with the columns that mean nothing here beside those of an earlier import."""
-    told = metadata_of(where, fields)
+    metadata = metadata_of(where, fields)
     rest = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
     if not rest:
-        return told
-    earlier = told.get("imported")
+        return metadata
+    earlier = metadata.get("imported")
     further = metadata_of(where, {"metadata": rest})
-    return told | {"imported": earlier | further if isinstance(earlier, dict) else further}
+    return metadata | {"imported": earlier | further if isinstance(earlier, dict) else further}
 
 
 def _with_text(groups: Sequence[Sequence[str]], pieces: Mapping[str, ForeignChunk]) -> tuple[tuple[str, ...], ...]:

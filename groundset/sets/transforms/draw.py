@@ -47,11 +47,11 @@ def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, see
         raise InputError(f"--size {size}: choose from 1 to {len(run.samples)}, which is all that {folder} holds")
     drawn = run.only(draw(run.samples, size, by, seed))
     part, whole = (len(set(map(_document, each.samples))) for each in (drawn, run))
-    told = f"Drew {size} of {counted(len(run.samples), 'sample')}, about {part:,} of {counted(whole, 'document')}"
+    line = f"Drew {size} of {counted(len(run.samples), 'sample')}, about {part:,} of {counted(whole, 'document')}"
     if by not in (None, "document"):
         shares, strata = (Counter(map(STRATA[by], each.samples)) for each in (drawn, run))
-        told += f"; by {by}: {', '.join(f'{name} {shares[name]} of {strata[name]}' for name in strata)}"
-    return [f"{told}.", *save_run(out, drawn, run.lineage("sample", size=size, by=by, seed=seed))]
+        line += f"; by {by}: {', '.join(f'{name} {shares[name]} of {strata[name]}' for name in strata)}"
+    return [f"{line}.", *save_run(out, drawn, run.lineage("sample", size=size, by=by, seed=seed))]
 
 
 def draw(samples: Sequence[Sample], size: int, by: str | None = None, seed: int = 0) -> list[int]:

@@ -78,8 +78,8 @@ def drop_run(folder: Path, where: str, out: Path) -> list[str]:
     kept = run.only(place for place in range(len(run.samples)) if place not in going)
     rejects = [reject_sample(run.samples[place], STEP, f"dropped: {where}") for place in sorted(going)]
     kept = kept.replace(rejects=[*run.rejects, *rejects])
-    told = f"Dropped {len(going)} of {counted(len(run.samples), 'sample')}."
-    return [told, *save_run(out, kept, run.lineage("drop", where=where))]
+    line = f"Dropped {len(going)} of {counted(len(run.samples), 'sample')}."
+    return [line, *save_run(out, kept, run.lineage("drop", where=where))]
 
 
 def list_drops(folder: Path, where: str) -> tuple[list[Sample], int]:
@@ -132,7 +132,7 @@ def _wrong(where: str, why: str) -> InputError:
 
 
 def _holds(part: ast.expr, row: Row) -> bool:
-    """Say whether a condition holds; every part of it is looked at, so that what is wrong is wrong of any sample."""
+    """Return whether a condition holds; every part of it is looked at, so that what is wrong is wrong of any sample."""
     match part:
         case ast.BoolOp(op=ast.And(), values=parts):
             return all([_holds(each, row) for each in parts])

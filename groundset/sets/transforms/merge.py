@@ -45,9 +45,9 @@ def merge_runs(folders: Sequence[Path], out: Path) -> list[str]:
             )
     merged = merged_content(runs)
     repeated = sum(len(run.samples) for run in runs) - len(merged.samples)
-    told = save_run(out, merged, merged.lineage("merge"))
+    summary = save_run(out, merged, merged.lineage("merge"))
     left_out = "1 question was" if repeated == 1 else f"{repeated} questions were"
-    return [*told, *([f"{left_out} left out, as another one asks the same."] if repeated else [])]
+    return [*summary, *([f"{left_out} left out, as another one asks the same."] if repeated else [])]
 
 
 class _Joined(NamedTuple):
@@ -217,9 +217,9 @@ def _promises(compiled: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the compiled critics that all runs share; older runs did not note how many rows one was measured on."""
     found: dict[str, Any] = {}
     for step in compiled[0]:
-        told = [each.get(step) or {} for each in compiled]
-        if all(_without_rows(each) == _without_rows(told[0]) for each in told):
-            found[step] = max(told, key=len)
+        states = [each.get(step) or {} for each in compiled]
+        if all(_without_rows(each) == _without_rows(states[0]) for each in states):
+            found[step] = max(states, key=len)
     return found
 
 
@@ -239,15 +239,15 @@ def _shared(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {name: value if all(each.get(name) == value for each in records) else None for name, value in first.items()}
 
 
-def _configuration(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    joined = _shared(told)
-    if any(each.get("recipe") != told[0].get("recipe") for each in told):
+def _configuration(configurations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    joined = _shared(configurations)
+    if any(each.get("recipe") != configurations[0].get("recipe") for each in configurations):
         # Options of a recipe mean nothing without it.
         joined |= dict.fromkeys(joined.keys() - RunConfig.model_fields.keys())
-    cuts = {make_config(each).corpus_options() for each in told}
-    own = list(dict.fromkeys(each["chunks"] for each in told if each.get("chunks")))
-    documents = dict.fromkeys(path for each in told for path in each.get("documents") or ())
+    cuts = {make_config(each).corpus_options() for each in configurations}
+    own = list(dict.fromkeys(each["chunks"] for each in configurations if each.get("chunks")))
+    documents = dict.fromkeys(path for each in configurations for path in each.get("documents") or ())
     # Own chunks of a second run are named among the documents, where they mean the same.
     joined |= {"documents": [*documents, *own[1:]], "chunks": own[0] if own else None}
-    joined["embedder"] = told[0]["embedder"]  # the same weights, whatever each run calls them
+    joined["embedder"] = configurations[0]["embedder"]  # the same weights, whatever each run calls them
     return joined if len(cuts) == 1 else joined | dict.fromkeys(_CUTS)

@@ -107,8 +107,8 @@ def _place(sample: Sample) -> int | None:
 
 def _reject(sample: Sample, decision: "Decision") -> Reject:
     # What the critic said, not what the support of the answer limits it to.
-    told = {"probability": round(decision.probability, 4)}
-    return reject_sample(sample, JUDGE, decision.refusal).model_copy(update=told)
+    changes = {"probability": round(decision.probability, 4)}
+    return reject_sample(sample, JUDGE, decision.refusal).model_copy(update=changes)
 
 
 def _settings(run: Run, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _settings(run: Run, critic: str, opened: OpenCritic, *, promises: bool) -> d
     """
     own, promised = run.settings, opened.compiled.record()
     named = {"name": critic, "compiled": opened.compiled.fitted, **({"lm": opened.lm} if opened.lm else {})}
-    others = {step: told for step, told in own["compiled"].items() if step != JUDGE}
+    others = {step: state for step, state in own["compiled"].items() if step != JUDGE}
     judge = {JUDGE: promised[JUDGE]} if JUDGE in promised else {}
     if judge and not promises:
         judge[JUDGE] = {name: value for name, value in judge[JUDGE].items() if name not in _PROMISES}

@@ -48,8 +48,8 @@ def split_run(folder: Path, splits: str | Mapping[str, float], out: Path, *, see
     run = Run.loaded(folder)
     names = splits_of(run, shares, seed)
     samples = [sample.model_copy(update={"split": name}) for sample, name in zip(run.samples, names, strict=True)]
-    told = ",".join(f"{name}={share:g}" for name, share in shares.items())
-    lineage = run.lineage("split", splits=told, seed=seed)
+    written = ",".join(f"{name}={share:g}" for name, share in shares.items())
+    lineage = run.lineage("split", splits=written, seed=seed)
     return [*_reached(samples, list(shares)), *save_run(out, run.replace(samples=samples), lineage)]
 
 
@@ -122,11 +122,11 @@ def groups_of(samples: Sequence[Sample], vectors: Vectors, chunks: Sequence[Chun
 
 def _traits(samples: Sequence[Sample], groups: Sequence[Sequence[int]]) -> NDArray[np.float64]:
     """Return for each group how many samples it has: all of them, of each kind and of each evolution."""
-    told = [("all", *((trait, STRATA[trait](sample)) for trait in ("kind", "evolution"))) for sample in samples]
-    columns = {name: column for column, name in enumerate(dict.fromkeys(name for names in told for name in names))}
+    traits = [("all", *((trait, STRATA[trait](sample)) for trait in ("kind", "evolution"))) for sample in samples]
+    columns = {name: column for column, name in enumerate(dict.fromkeys(name for names in traits for name in names))}
     counts = np.zeros((len(groups), len(columns)))
     for row, group in enumerate(groups):
-        for name, count in Counter(name for place in group for name in told[place]).items():
+        for name, count in Counter(name for place in group for name in traits[place]).items():
             counts[row, columns[name]] = count
     return counts
 

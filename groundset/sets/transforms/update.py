@@ -79,8 +79,8 @@ def update_run(folder: Path, docs: Sequence[Path], out: Path, *, quiet: bool = F
     kept, dropped = _moved(run, Remap(before, now))
     if not kept.samples:
         reasons = Counter(reason.split(":")[0] for _, reason in dropped)
-        told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        raise InputError(f"no question of {folder} rests on these documents ({told}), and nothing would be left")
+        counts = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        raise InputError(f"no question of {folder} rests on these documents ({counts}), and nothing would be left")
     made = kept.replace(
         chunks=now.chunks,
         chunk_vectors=chunk_vectors,

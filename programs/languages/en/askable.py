@@ -210,7 +210,7 @@ def _asks_for(span: Any, label: str, answer: str) -> str:
 
 
 def _is_listed(span: Any) -> bool:
-    """Say whether a name is the first of several."""
+    """Return whether a name is the first of several."""
     after = span.doc[span.end : span.end + 2]
     return len(after) == 2 and after[0].text in (",", "and", "&") and after[1].pos_ == "PROPN"
 

@@ -64,9 +64,9 @@ def _definition(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]
         articles = [child.lower_ for child in noun.children if child.dep_ == "det"]
         bare = noun.tag_ == "NNS" and not articles
         answer = leading(noun)
-        told = len(answer.split()) in _DEFINITION_WORDS and not rest_of(clause, noun.i)
-        told = told and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
-        if told and (bare or _ARTICLES.issuperset(articles)):
+        fits = len(answer.split()) in _DEFINITION_WORDS and not rest_of(clause, noun.i)
+        fits = fits and not any(token.tag_ in ("JJS", "RBS") for token in noun.subtree)
+        if fits and (bare or _ARTICLES.issuperset(articles)):
             person = clause.subject.ent_type_ == "PERSON"
             # What a thing was is only one of the things that it was; a single word is too often no person at all.
             if (person and " " in subject) or (not person and clause.verb.tag_ != "VBD"):
@@ -79,13 +79,13 @@ def _reasons(clause: Clause, verb: Verb, subject: str) -> Iterator[Explained]:
         if child.i < clause.verb.i or child.dep_ not in ("advcl", "prep") or not _gives_reason(clause, child):
             continue
         answer, rest = text_of(child.subtree), rest_of(clause, child.i)
-        told = len(answer.split()) in _REASON_WORDS and not ENGLISH.context_reference.search(answer)
-        if told and (verb.rest or rest):
+        fits = len(answer.split()) in _REASON_WORDS and not ENGLISH.context_reference.search(answer)
+        if fits and (verb.rest or rest):
             yield Explained(answer, f"Why {verb.auxiliary} {subject} {verb.rest} {rest}", clause, 1.4)
 
 
 def _gives_reason(clause: Clause, part: Any) -> bool:
-    """Say whether a part of a clause tells why; "so that it is deaf" tells what follows, "so that it can hide" why."""
+    """Return whether a part of a clause tells why; "so that it can hide" does, "so that it is deaf" does not."""
     first, second = (token.lower_ for token in part.doc[part.left_edge.i : part.left_edge.i + 2])
     if not ends_at_sign(part.right_edge) or re.search("[;:]", part.doc[clause.verb.i : part.left_edge.i].text):
         return False

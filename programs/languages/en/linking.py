@@ -31,12 +31,12 @@ def link(passage: str, topic: str, focus: Focus, question: str, read: Read) -> L
     what it says is an aside.
     """
     names = _names(read(question), focus)
-    told_all = list(_told(passage, topic, read)) if names else []
+    parsed_all = list(_parsed(passage, topic, read)) if names else []
     for name in names:
-        for sentence, told in told_all:
-            for linked in _said(told, name, sentence, aside=sentence == focus.sentence):
+        for sentence, parsed in parsed_all:
+            for linked in _said(parsed, name, sentence, aside=sentence == focus.sentence):
                 if _describes(linked, focus.answer, question):
-                    person = linked.predicate and _is_person(name, told_all)
+                    person = linked.predicate and _is_person(name, parsed_all)
                     return linked._replace(kind=_PERSON) if person else linked
     return None
 
@@ -45,10 +45,10 @@ def predicates(passage: str, topic: str, read: Read) -> list[Link]:
     """Return what the sentences of a passage say of names, where a kind has to be found for it."""
     found = [
         linked
-        for sentence, told in _told(passage, topic, read)
-        for name in dict.fromkeys(_NAME.findall(told.text))
-        if any(token.pos_ == "PROPN" and token.text in name for token in told)
-        for linked in _said(told, name, sentence, aside=False)
+        for sentence, parsed in _parsed(passage, topic, read)
+        for name in dict.fromkeys(_NAME.findall(parsed.text))
+        if any(token.pos_ == "PROPN" and token.text in name for token in parsed)
+        for linked in _said(parsed, name, sentence, aside=False)
         if linked.predicate
         and not linked.kind
         and _describes(linked, "-", name)
@@ -57,7 +57,7 @@ def predicates(passage: str, topic: str, read: Read) -> list[Link]:
     return list(dict.fromkeys(found))
 
 
-def _told(passage: str, topic: str, read: Read) -> Iterator[tuple[str, Any]]:
+def _parsed(passage: str, topic: str, read: Read) -> Iterator[tuple[str, Any]]:
     """Yield the sentences of a passage, each parsed with names for pronouns and without brackets."""
     sentences = ENGLISH.sentences(passage)
     alone = resolved(sentences, topic, read)
@@ -84,21 +84,21 @@ def _names(question: Any, focus: Focus) -> list[str]:
     return sorted(found, key=lambda name: (-len(name), name))
 
 
-def _said(told: Any, name: str, sentence: str, *, aside: bool) -> Iterator[Link]:
+def _said(parsed: Any, name: str, sentence: str, *, aside: bool) -> Iterator[Link]:
     """Yield what a parsed sentence says of a name."""
-    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", told.text):
-        span = told.char_span(*match.span())
+    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", parsed.text):
+        span = parsed.char_span(*match.span())
         if span is None or any(child.i < span.start and child.lower_ != "the" for child in span.root.children):
             continue
         for child in span.root.children:
             inner = list(child.subtree)
-            if child.i < span.end or told[inner[0].i - 1].text != ",":
+            if child.i < span.end or parsed[inner[0].i - 1].text != ",":
                 continue
             if child.dep_ == "appos" and child.pos_ == "NOUN":
                 yield Link(name, sentence, "", _kind(child))
             elif child.dep_ == "relcl" and inner[0].lower_ in ("who", "which") and inner[0].dep_.startswith("nsubj"):
                 yield Link(name, sentence, text_of(inner[1:]), _PERSON if inner[0].lower_ == "who" else "")
-        for clause in clauses(told):
+        for clause in clauses(parsed):
             verb = verb_of(clause.verb)
             if aside or verb is None or clause.subject.i != span.root.i or clause.subject.i > clause.verb.i:
                 continue
@@ -131,11 +131,11 @@ def _describes(linked: Link, answer: str, question: str) -> bool:
     )
 
 
-def _is_person(name: str, told_all: list[tuple[str, Any]]) -> bool:
-    """Say whether the passage calls the bearer of a name he or she; recognised persons may be ships."""
+def _is_person(name: str, parsed_all: list[tuple[str, Any]]) -> bool:
+    """Return whether the passage calls the bearer of a name he or she; recognised persons may be ships."""
     return any(
-        name not in sentence and re.search(r"\b(?:[Hh]e|[Ss]he)\b", sentence) and name in told.text
-        for sentence, told in told_all
+        name not in sentence and re.search(r"\b(?:[Hh]e|[Ss]he)\b", sentence) and name in parsed.text
+        for sentence, parsed in parsed_all
     )
 
 

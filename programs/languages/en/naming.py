@@ -44,7 +44,7 @@ def named(
 
 
 def is_anchored(noun: Any) -> bool:
-    """Say whether a noun is a name or a name or a year stands with it: "the mill of Orsle", but not "the mill"."""
+    """Return whether a noun is a name or a name or a year stands with it: "the mill of Orsle", but not "the mill"."""
     if noun.pos_ == "PROPN":
         return noun.i == 0 or noun.nbor(-1).lower_ != "the" or not is_bare(noun)
     if noun.pos_ == "NUM":
@@ -59,7 +59,7 @@ def is_anchored(noun: Any) -> bool:
 
 
 def _is_glued(text: str, verb: Any) -> bool:
-    """Say whether words follow one another that a comma keeps apart: "over the terrace the Brine End"."""
+    """Return whether words follow one another that a comma keeps apart: "over the terrace the Brine End"."""
     after_commas = (token for token in verb.doc[verb.i + 1 :] if token.nbor(-1).text == "," and token.dep_ != "prep")
     words = [token.text for token in verb.doc]
     return any(

@@ -107,7 +107,7 @@ def verb_of(verb: Any) -> Verb | None:
 
 
 def _is_particle(token: Any, verb: Any) -> bool:
-    """Say whether a token belongs to the verb before it ("took over"), and not to a date ("broke on 12 February")."""
+    """Return whether a token belongs to the verb before it ("took over") and not to a date ("broke on 12 May")."""
     times = {each.i for entity in token.doc.ents if entity.label_ in TIMES for each in entity}
     return bool(token.dep_ == "prt" and token.i == verb.i + 1 and token.i + 1 not in times)
 
@@ -144,7 +144,7 @@ def rest_of(clause: Clause, answered: int) -> str:
 
 
 def _after_dash(part: Any, verb: Any) -> bool:
-    """Say whether a dash sets a part of a clause off from its verb: "sold ovens - its patents bought by others"."""
+    """Return whether a dash sets a part of a clause off from its verb: "sold ovens - its patents bought by others"."""
     return bool(part.left_edge.i > verb.i and part.doc[part.left_edge.i - 1].text in _DASHES)
 
 
@@ -174,17 +174,17 @@ def leading(head: Any) -> str:
 
 
 def tells(tokens: Iterable[Any]) -> bool:
-    """Say whether a phrase has more than one noun or adjective; hardly anything else but a name is an answer."""
+    """Return whether a phrase has more than one noun or adjective; hardly anything else but a name is an answer."""
     return sum(token.pos_ in ("NOUN", "PROPN", "ADJ") for token in tokens) > 1
 
 
 def ends_at_sign(token: Any) -> bool:
-    """Say whether a sign or the end of the sentence follows a token, or it is one."""
+    """Return whether a sign or the end of the sentence follows a token, or it is one."""
     return bool(token.is_punct or token.i + 1 >= len(token.doc) or token.doc[token.i + 1].is_punct)
 
 
 def is_general(clause: Clause) -> bool:
-    """Say whether a clause speaks of things of a kind, so that its subject needs no name: "folded proteins can"."""
+    """Return whether a clause speaks of things of a kind, so that its subject needs no name: "folded proteins can"."""
     subject, verb = clause.subject, clause.verb
     tense = next((token for token in verb.children if token.dep_ in ("aux", "auxpass") and token.i < verb.i), verb)
     kinds = subject.tag_ == "NNS" and not any(child.dep_ in ("det", "poss", "nummod") for child in subject.children)
@@ -193,7 +193,7 @@ def is_general(clause: Clause) -> bool:
 
 
 def is_bare(noun: Any) -> bool:
-    """Say whether nothing but an article stands with a noun, so that only its passage says which one is meant."""
+    """Return whether nothing but an article stands with a noun, so that only its passage says which one is meant."""
     after = noun.doc[noun.i + 1 : noun.i + 2]
     joined = any(token.pos_ in ("NOUN", "PROPN", "NUM") for token in after)
     return not joined and not any(child.dep_ in NAMING or child.i < noun.i - 1 for child in noun.children)

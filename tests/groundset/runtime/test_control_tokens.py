@@ -9,7 +9,7 @@ import pytest
 from dspy.lm15 import Config, Message, Request, Response, Usage
 
 from groundset.models.specs import OpenAISpec
-from groundset.runtime import remote
+from groundset.runtime import lms
 from groundset.runtime.control_tokens import COMMON_TOKENS, ControlTokens
 from groundset.runtime.embedded import EmbeddedEngine
 from groundset.runtime.lms import LanguageModel
@@ -82,8 +82,8 @@ def test_a_model_on_a_server_is_guarded_too(monkeypatch):
             return answer("It is < |eot_id|>.")
 
     clients: list[Any] = []
-    monkeypatch.setattr(remote, "ModelClient", Client)
-    engine = remote.RemoteEngine(OpenAISpec("tiny", "http://127.0.0.1:9/v1"), print)
+    monkeypatch.setattr(lms, "ModelClient", Client)
+    engine = lms.RemoteEngine(OpenAISpec("tiny", "http://127.0.0.1:9/v1"), print)
     said = engine.complete(ask("What is <|eot_id|>?"))
     [client] = clients
     assert client.request.messages[0].text == "What is < |eot_id|>?"

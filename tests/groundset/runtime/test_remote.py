@@ -14,7 +14,7 @@ from dspy.utils.exceptions import LMError
 
 from groundset.engine.engine import fatal_error
 from groundset.models import servers
-from groundset.runtime import remote
+from groundset.runtime import lms
 from groundset.runtime.journal import MemoryJournal
 from groundset.runtime.lms import open_lm
 from programs.critics.logprobs import LogprobCritic
@@ -136,7 +136,7 @@ def ask(server: Server, monkeypatch: pytest.MonkeyPatch, answers: list[Answer]) 
     """Ask an open model; the server answers so from then on, and honestly in the end."""
     told: list[str] = []
     slept: list[float] = []
-    monkeypatch.setattr(remote.time, "sleep", slept.append)
+    monkeypatch.setattr(lms.time, "sleep", slept.append)
     with open_lm(spec(server), tell=told.append) as model:
         server.answers = answers
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
@@ -171,7 +171,7 @@ def test_what_cannot_be_is_refused_and_asked_again_by_the_next_run(
     server: Server, monkeypatch: pytest.MonkeyPatch, answer: Answer, why: str
 ) -> None:
     journal = MemoryJournal()
-    monkeypatch.setattr(remote.time, "sleep", lambda seconds: pytest.fail("it is not waited"))
+    monkeypatch.setattr(lms.time, "sleep", lambda seconds: pytest.fail("it is not waited"))
     with open_lm(spec(server), journal=journal) as model:
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
         server.answers = [answer]
@@ -185,7 +185,7 @@ def test_what_cannot_be_is_refused_and_asked_again_by_the_next_run(
 
 
 def test_an_answer_that_does_not_come_ends_in_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(lms, "ANSWER_SECONDS", 0.3)
     over = threading.Event()
     with open_lm(spec(server)) as model:
         monkeypatch.setattr(Handler, "_send", lambda *_: over.wait(10))

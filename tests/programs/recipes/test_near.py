@@ -6,7 +6,7 @@ import pytest
 from scripted_program import context_of, material_of
 
 from programs.recipes.base import Past
-from programs.recipes.near import NearChunks
+from programs.recipes.multi import NearChunks
 from programs.types import Context, StepRecord
 
 KIND = "together"

@@ -6,7 +6,7 @@ from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
 from groundset.sets.hub.card import LICENCES, licence_named, markdown_text
-from groundset.sets.hub.merging import merged_card
+from groundset.sets.hub.folder import merged_card
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
 from programs.errors import InputError

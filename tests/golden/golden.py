@@ -9,8 +9,9 @@ code are compared on one machine, byte for byte:
     diff -r before after
 
 With ``--lm MODEL`` a real model makes the run over ``data/samples``; else a scripted one, over documents of its own.
-``--renew`` writes ``expected.json``, which the test reads: a digest of every text, with its numbers apart, because
-these differ in their last digits from processor to processor.
+``--renew`` writes what the test reads. ``expected.json`` holds a digest of every text, with its numbers apart, because
+these differ in their last digits from processor to processor. ``texts/COMMAND.txt`` holds what a command says when it
+is used wrongly, so that a change of wording is seen in review and other tests need not repeat it.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import hashlib
 import importlib
 import io
 import json
+import os
 import re
 import shutil
 import sys
@@ -27,10 +29,12 @@ import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest import mock
 
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected.json"
+TEXTS = HERE / "texts"
 FORMATS = ("argilla", "autorag", "beir", "csv", "deepeval", "hf", "llamaindex", "parquet", "ragas", "trec", "triplets")
 _TIMED = ("seconds", "started", "versions", "program", "identity", "read_at")
 _MASKS = (
@@ -76,21 +80,30 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-def groundset(*arguments: str | Path, statuses: tuple[int, ...] = (0,)) -> str:
-    """Run a command in this process, and return what it prints on standard output."""
+class Ran(NamedTuple):
+    """What a command left behind: its exit status, standard output and standard error."""
+
+    status: int
+    out: str
+    err: str
+
+
+def groundset(*arguments: str | Path, statuses: tuple[int, ...] = (0,)) -> Ran:
+    """Run a command in this process."""
     root = Path(sys.modules["groundset"].__file__ or "").parents[1]
     module, name = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]["groundset"].split(
         ":"
     )
-    said, errors = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             getattr(importlib.import_module(module), name)([str(each) for each in arguments])
             status: Any = 0
         except SystemExit as leaving:
             status = leaving.code or 0
-    assert status in statuses, f"{arguments}: {status}\n{said.getvalue()}\n{errors.getvalue()}"
-    return said.getvalue()
+    ran = Ran(status, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+    assert status in statuses, f"{arguments}: {ran}"
+    return ran
 
 
 @contextlib.contextmanager
@@ -122,7 +135,7 @@ def make(work: Path, lm: str | None) -> None:
             more = ["--seed", "3"] if name == "other" else []
             arguments = ["generate", docs, *options, "--size", str(size), *more, "--no-track", "--out", work / name]
             # The second time there is nothing left to do.
-            texts = [groundset(*arguments, statuses=(0, 3)) for _ in range(2)]
+            texts = [groundset(*arguments, statuses=(0, 3)).out for _ in range(2)]
             (work / f"{name}.txt").write_text("\n".join(texts), "utf-8")
     run = work / "run"
     printed = {
@@ -150,7 +163,24 @@ def make(work: Path, lm: str | None) -> None:
         "import": ["import", work / "exports" / "beir", "--out", work / "imported"],
     }  # fmt: skip
     for name, arguments in printed.items():
-        (work / f"{name}.txt").write_text(groundset(*arguments), "utf-8")
+        (work / f"{name}.txt").write_text(groundset(*arguments).out, "utf-8")
+
+
+def wrong_uses(work: Path) -> dict[str, str]:
+    """Return by command what it says to each of its wrong uses, beside the golden runs in ``work``."""
+    from wrong_uses import WRONG_USES, paths
+
+    known, found = paths(work), {}
+    store = mock.patch.dict(os.environ, MLFLOW_TRACKING_URI=f"sqlite:///{work}/mlflow.db")
+    for command, uses in WRONG_USES.items():
+        texts = []
+        for use in uses:
+            words = [re.sub("[A-Z]{3,}", lambda name: str(known[name[0]]), word) for word in use.split()]
+            with store:
+                ran = groundset(command, *words, statuses=(2,))
+            texts.append(_masked(f"$ groundset {command} {use}\n{ran.out}{ran.err}exit status {ran.status}\n", work))
+        found[command] = "\n".join(texts)
+    return found
 
 
 def files_of(work: Path) -> Iterator[tuple[str, str]]:
@@ -222,6 +252,8 @@ def main() -> None:
         make(work, given.lm)
         if given.renew:
             EXPECTED.write_text(json.dumps(summary_of(work), indent=0) + "\n", "utf-8")
+            for command, text in wrong_uses(work).items():
+                (TEXTS / f"{command}.txt").write_text(text, "utf-8")
         for name, text in files_of(work) if given.out else ():
             place = given.out / f"{name}.txt"
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from typing import Any
 from groundset.bounded import child_command, limit_memory
 from groundset.rows import Row, plain_value
 from programs.errors import InputError
-from programs.foreign import MAX_ROW, opened, told_size
+from programs.untrusted import MAX_ROW, format_size, opened
 
 # A row group is read page by page, and its pages have about a megabyte; Arrow itself takes 0.2 GB.
 _MEMORY_MB = 1024
@@ -43,7 +43,7 @@ def parquet_rows(file: Path) -> Iterator[Row]:
         for number, line in enumerate(lines, 1):
             where = f"{file}, row {number}"
             if len(line) > MAX_ROW:
-                raise InputError(f"{where}: longer than {told_size(MAX_ROW)}")
+                raise InputError(f"{where}: longer than {format_size(MAX_ROW)}")
             left -= len(line) + _ROW_COST
             if left < 0:
                 raise InputError(f"{where}: a file of {size:,} bytes must not hold more than this")

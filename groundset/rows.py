@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from programs.errors import InputError
-from programs.foreign import MAX_NAME, MAX_TEXT, numbered_lines
+from programs.untrusted import MAX_NAME, MAX_TEXT, numbered_lines
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic reads JSON up to a depth of 200, and what is stored of a run holds metadata several levels down.

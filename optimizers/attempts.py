@@ -8,8 +8,8 @@ import dspy
 from dspy.teleprompt.gepa.gepa_utils import ScoreWithFeedback
 
 from optimizers.labels import ChunkLabel, Split, splits_of
+from programs.analysis import read_chunk
 from programs.languages.table import Languages
-from programs.reading import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.base import Agenda, Material
 from programs.recipes.kinds import KEPT_ROUNDS

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from pydantic import ValidationError
 
 from programs.errors import InputError, LabelError
-from programs.foreign import numbered_lines
+from programs.untrusted import numbered_lines
 
 
 class Annotated(Protocol):

@@ -1,1 +1,1 @@
-"""How steps compose: ``dspy.Module`` classes, recipes and the types they speak in."""
+"""How steps compose: ``dspy.Module`` classes, recipes and their types."""

@@ -45,7 +45,7 @@ class Decision(BaseModel):
 
     @property
     def blamed(self) -> str:
-        """Return the name of the output that is to blame for a refusal.
+        """Return the name of the output that caused a refusal.
 
         Where a critic gives reasons and none of the others is false, it is the overall one: its reason tells why.
         """
@@ -59,7 +59,7 @@ class Decision(BaseModel):
 
     @property
     def refusal(self) -> str:
-        """Return why it is refused, as rejects say it."""
+        """Return the reason that a reject records."""
         return self.why if self.why == UNREADABLE else because(f"not {self.blamed.replace('_', '-')}", self.why)
 
     def as_output(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Decision(BaseModel):
 
 
 def because(what: str, why: str) -> str:
-    """Return what is wrong, with the reason that a critic gives for it if it gives one."""
+    """Return what is wrong, with the critic's reason if it gave one."""
     return f"{what}: {why}" if why else what
 
 
@@ -90,7 +90,7 @@ _EVIDENCE = TypeAdapter(dict[str, _Noul | _Levels])
 
 
 class _Checked:
-    """A critic whose word counts only if it is a probability: of NaN no threshold can be told."""
+    """A critic whose answers are checked to be probabilities, because NaN passes or fails no threshold."""
 
     supports_decision_requests = True
 

@@ -9,9 +9,9 @@ import dspy
 from pydantic import TypeAdapter, ValidationError
 
 from programs.errors import DemoError
-from programs.foreign import numbered_lines
 from programs.steps import STEPS
 from programs.steps.base import Step
+from programs.untrusted import numbered_lines
 
 Demos = Mapping[str, list[dspy.Example]]
 
@@ -59,7 +59,7 @@ def _read(file: Path, step: Step) -> list[dspy.Example]:
 
 
 def _fault(row: Any, step: Step) -> str:
-    """Return what keeps a row from being a demo that a step starts from; nothing if it is one."""
+    """Return why a row cannot be a demo of a step; empty if it can."""
     if not isinstance(row, dict):
         return "not a JSON object"
     if not isinstance(row.get(LANGUAGE), str):
@@ -70,7 +70,7 @@ def _fault(row: Any, step: Step) -> str:
 
 
 def demo_fault(row: Mapping[str, Any], signature: type[dspy.Signature], extras: Collection[str]) -> str:
-    """Return what keeps a row from being shown as a demo of a signature; nothing if it can be.
+    """Return why a row cannot be shown as a demo of a signature; empty if it can.
 
     A demo may show some of the fields only, and carry what ``extras`` names.
     """

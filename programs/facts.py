@@ -24,8 +24,8 @@ _AT_START = 12  # characters before a name that a sentence still begins with: an
 _FEWEST_OWN_WORDS = 3  # content words that a fact must add to the name
 
 
-class Together(NamedTuple):
-    """One fact of each chunk, and what is to be asked of them.
+class LinkedFacts(NamedTuple):
+    """Linked facts, one of each chunk, and what to ask of them.
 
     Attributes:
         facts: in the order of the contexts that they come from; the last one holds the answer.
@@ -72,7 +72,7 @@ def rare_names(contexts: Iterable[Context], languages: Languages) -> dict[str, t
     }
 
 
-def facts_together(contexts: Sequence[Context], languages: Languages) -> list[Together]:
+def facts_together(contexts: Sequence[Context], languages: Languages) -> list[LinkedFacts]:
     """Return the facts of chunks that make one question, the most promising first; contexts name their rare names."""
     language = languages[contexts[0].language]
     if any(context.language != language.code for context in contexts):
@@ -81,7 +81,7 @@ def facts_together(contexts: Sequence[Context], languages: Languages) -> list[To
     return [*_alternating(bridges), *_comparisons(contexts, language)]
 
 
-def _bridges(contexts: Sequence[Context], place: int, language: Language) -> list[Together]:
+def _bridges(contexts: Sequence[Context], place: int, language: Language) -> list[LinkedFacts]:
     """Return facts of the chunk at a place with a name for each of the other chunks, which tells of it."""
     last = contexts[place]
     others = [context for context in contexts if context is not last]
@@ -95,7 +95,7 @@ def _bridges(contexts: Sequence[Context], place: int, language: Language) -> lis
                 names.append(tied[0])
                 facts.append(tied[1])
         if len(facts) == len(others):
-            found.append(Together((*facts, focus), (*others, last), tuple(names), "", focus.answer))
+            found.append(LinkedFacts((*facts, focus), (*others, last), tuple(names), "", focus.answer))
     return found
 
 
@@ -122,7 +122,7 @@ def _place(text: str, name: str) -> int | None:
     return None if found is None else found.start()
 
 
-def _comparisons(contexts: Sequence[Context], language: Language) -> list[Together]:
+def _comparisons(contexts: Sequence[Context], language: Language) -> list[LinkedFacts]:
     """Return facts of different documents that say the same of two things, with years or amounts to compare."""
     titles = [title_of(context.topic) for context in contexts]
     if not (language.compares_times and language.compares_amounts) or len(set(titles)) < len(titles):
@@ -140,7 +140,7 @@ def _comparisons(contexts: Sequence[Context], language: Language) -> list[Togeth
         times = values[0][1] == "year"
         best = (min if times else max)(range(len(facts)), key=lambda place: values[place][0])
         compare = language.compares_times if times else language.compares_amounts
-        found.append(Together(tuple(facts), tuple(contexts), (), compare, titles[best]))
+        found.append(LinkedFacts(tuple(facts), tuple(contexts), (), compare, titles[best]))
     return found
 
 
@@ -162,7 +162,7 @@ def _value(answer: str) -> tuple[float, str]:
     return (float(digits), found[2].casefold()) if digits.count(".") < 2 else (0.0, "")
 
 
-def _alternating(found: Sequence[Together]) -> list[Together]:
+def _alternating(found: Sequence[LinkedFacts]) -> list[LinkedFacts]:
     """Return facts so that those whose question is likely to be good come first, and no name twice before each once."""
     seen: Counter[tuple[str, ...]] = Counter()
     ranked = []

@@ -37,7 +37,7 @@ class Nearest:
         return [*always, *list(self._known[key](**{name: inputs[name] for name in names}))[::-1]]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Stay one: optimizers copy programs, and what embeds is large."""
+        """Return itself: optimizers copy programs, and an encoder is large."""
         return self
 
 

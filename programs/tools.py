@@ -1,4 +1,4 @@
-"""What a recipe is handed: critics by step, a retriever, models by role, languages, demos and compiled states."""
+"""What a recipe works with: critics by step, a retriever, models by role, languages, demos and compiled states."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -64,7 +64,7 @@ class Tools:
         /,
         **inputs: Any,
     ) -> dspy.Prediction:
-        """Let a step write, with the demos that are in the language of what it writes about.
+        """Call a step that writes, with the demos in the language of its inputs.
 
         ``sampling`` holds settings of the call that differ from the step's own: temperature and seed.
         """
@@ -83,5 +83,5 @@ class Tools:
         return in_language(predict.demos, language)
 
     def decide(self, step: str, predict: dspy.Predict, **inputs: Any) -> Decision:
-        """Let the critic of a step decide."""
+        """Call the critic of a step."""
         return decide(predict, self.critics[step], **inputs)

@@ -1,4 +1,4 @@
-"""One attempt under way: what its steps say, and what they refuse."""
+"""The trail of one attempt: what its steps returned, and what they refused."""
 
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ class Trail:
         attempt: what is wanted.
         contexts: what the questions are asked about.
         language: ISO 639-1 code of the first context.
-        written: what questions were asked about, where nothing said so before the attempt.
+        written: what questions were asked about, where that was not chosen before the attempt.
     """
 
     def __init__(self, attempt: Attempt, observer: Observer) -> None:
@@ -27,7 +27,7 @@ class Trail:
         self.written: tuple[Focus, ...] = ()
         self._rejects: list[Reject] = []
 
-    def say(
+    def record(
         self,
         step: str,
         candidate: int,
@@ -37,9 +37,9 @@ class Trail:
         good: bool | None = None,
         reason: str | None = None,
     ) -> None:
-        """Record what a step said about a candidate."""
+        """Record what a step returned for a candidate."""
         verdict: Literal["good", "bad"] | None = None if good is None else ("good" if good else "bad")
-        self.repeat(
+        self.add(
             StepRecord(
                 step=step,
                 candidate=candidate,
@@ -50,8 +50,8 @@ class Trail:
             )
         )
 
-    def repeat(self, record: StepRecord) -> None:
-        """Record what a step said before the attempt began."""
+    def add(self, record: StepRecord) -> None:
+        """Record what a step returned before the attempt began."""
         self._records.append(record)
         self._observer(record)
 
@@ -64,7 +64,7 @@ class Trail:
         question: str | None = None,
         context: Context | None = None,
     ) -> None:
-        """Keep a candidate that a step refused, or a context; it is kept with the first chunk if none is named."""
+        """Record a candidate or context that a step refused; its chunk is the first one if none is named."""
         self._rejects.append(
             Reject(
                 step=step,
@@ -75,11 +75,11 @@ class Trail:
             )
         )
 
-    def asked(self, focus: Focus) -> None:
-        """Keep what a question was asked about, where nothing said so before the attempt."""
+    def add_focus(self, focus: Focus) -> None:
+        """Add a focus that a question was asked about and that was not chosen before the attempt."""
         self.written = (*self.written, focus)
 
-    def of(self, *candidates: int) -> tuple[StepRecord, ...]:
+    def records_of(self, *candidates: int) -> tuple[StepRecord, ...]:
         """Return the records of the contexts and of some candidates, in the order in which they came."""
         return tuple(r for r in self._records if r.step in _OF_ALL or r.candidate in candidates)
 

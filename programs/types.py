@@ -1,4 +1,4 @@
-"""Domain types that programs speak in and the application fills and stores."""
+"""The domain types of programs, which the application fills and stores."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -145,7 +145,7 @@ class Reject(_Frozen):
 
 
 class Context(_Frozen):
-    """A chunk with what was read off it ahead, without a language model.
+    """A chunk with everything that can be known of it without a language model.
 
     Attributes:
         chunk: the chunk itself.
@@ -268,11 +268,11 @@ class Parse(Protocol):
         ...
 
     def read_ahead(self, sentences: Iterable[str], language: str) -> None:
-        """Read together what is going to be asked for one by one; nothing for a language that is not known."""
+        """Parse sentences in one batch before they are asked for one by one; ignore unknown languages."""
         ...
 
     def reads(self, language: str) -> bool:
-        """Return whether a language is known."""
+        """Return whether the parser knows a language."""
         ...
 
 

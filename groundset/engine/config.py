@@ -29,10 +29,10 @@ from groundset.options import ChunkingOptions, option_name, recipe_options, wron
 from groundset.retrieval.stores import STORES
 from programs.critics.states import folder_of
 from programs.errors import GroundsetError, InputError, StateError
-from programs.foreign import MAX_ROW, small_text
 from programs.modes import MODES, Mode
 from programs.recipes import RECIPES
 from programs.recipes.base import Options, Recipe
+from programs.untrusted import MAX_ROW, small_text
 
 _NAMES_OR_PATHS = ("lm", "critic_lm", "compiled", "embedder", "vector_store")
 

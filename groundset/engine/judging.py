@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from groundset.options import DEFAULT_EMBEDDER
 from programs.errors import InputError
-from programs.foreign import MAX_TEXT
 from programs.text import plain_passage
+from programs.untrusted import MAX_TEXT
 
 if TYPE_CHECKING:
     from groundset.engine.preparation import Phases

@@ -17,8 +17,8 @@ from groundset.engine.models import languages_with
 from groundset.processors import usable_processors
 from groundset.runtime.parser import load_parser
 from groundset.store.run_store import RunStore
+from programs.analysis import read_chunk
 from programs.languages.table import Languages
-from programs.reading import read_chunk
 from programs.stages.contexts import Contexts
 from programs.types import Chunk, Context, Reject, StepRecord
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from groundset.files import write_text
 from groundset.models.cache import SHA256, cache_home
 from programs.errors import InputError, ModelError, UnknownModelError
-from programs.foreign import small_text
+from programs.untrusted import small_text
 
 PREFIX = "hf/"
 FORM = "hf/<owner>/<repo>/<file>.gguf"

@@ -22,7 +22,7 @@ from groundset.models.cache import entry_path, file_sha256
 from groundset.models.catalogue import CATALOGUE, near_matches
 from groundset.models.hub_names import FORM, HubSpec, parse_hub_name
 from programs.errors import UnknownModelError
-from programs.foreign import opened
+from programs.untrusted import opened
 
 _GGUF_MAGIC = b"GGUF"
 _SERVER = re.compile(r"openai/(?P<model>.+)@(?P<url>\w+://.*)")

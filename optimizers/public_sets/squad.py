@@ -15,8 +15,8 @@ from optimizers.public_sets.base import PublicSet
 from optimizers.rows import first_fault
 from optimizers.steps.ask import AskGold
 from programs.errors import InputError
-from programs.foreign import small_text
 from programs.languages.table import Languages
+from programs.untrusted import small_text
 
 _MOST = 512 << 20  # bytes; the largest file of the set has 42 million
 _LANGUAGE = "en"

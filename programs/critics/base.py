@@ -14,11 +14,11 @@ class Critic(Protocol):
 
     @property
     def supports_decision_requests(self) -> bool:
-        """Say that it is one."""
+        """Return True: the critic takes decision requests."""
         ...
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:
-        """Embed together what decisions about these inputs will need one by one."""
+        """Embed in one batch the texts that decisions about these inputs will need."""
         ...
 
     def __call__(self, state: Mapping[str, Any], questions: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -38,5 +38,5 @@ class Encoder(Protocol):
         ...
 
     def encode_corpus(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return the same for many texts, worked out on all cores, which nothing else may need meanwhile."""
+        """Return one row for each of many texts, embedded on all cores; nothing else may run meanwhile."""
         ...

@@ -37,18 +37,18 @@ class Blend(BaseModel):
 
 
 def log_odds(probability: float) -> float:
-    """Return the logarithm of the odds of a probability, which is taken for less than sure."""
+    """Return the logarithm of the odds of a probability, kept away from 0 and 1."""
     bounded = min(max(probability, _SURE), 1 - _SURE)
     return float(np.log(bounded / (1 - bounded)))
 
 
 class EnsembleCritic:
-    """Answer the decision requests of one step with its head; ask the model one thing more if the head accepts."""
+    """Answer the decision requests of one step with its head; ask the language model as well if the head accepts."""
 
     supports_decision_requests = True
 
     def __init__(self, head: Critic, model: Critic, blend: Blend) -> None:
-        """Make a critic of a step's head, of a critic that asks a language model, and of their blend."""
+        """Build the critic from a step's head, a critic that asks a language model, and their blend."""
         self._head, self._model, self._blend = head, model, blend
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:

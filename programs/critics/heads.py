@@ -61,14 +61,14 @@ class HeadCritic:
     supports_decision_requests = True
 
     def __init__(self, step: str, encoder: Encoder, languages: Languages, heads: CriticHeads | None = None) -> None:
-        """Make the critic of a step from an encoder, best one that remembers, and the heads fitted for the step."""
+        """Build the critic of a step from its fitted heads and an encoder, best one with a cache."""
         self.step = step
         self._encoder = encoder
         self._languages = languages
         self._heads = heads
 
     def embed_ahead(self, rows: Sequence[Inputs]) -> None:
-        """Embed together, on all cores, what decisions about these inputs will need one by one."""
+        """Embed in one batch, on all cores, the texts that decisions about these inputs will need."""
         evidence = HEAD_EVIDENCE.get(self.step)
         texts = [text for inputs in rows for text in evidence.texts(inputs, self._languages)] if evidence else []
         if texts:

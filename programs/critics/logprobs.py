@@ -25,7 +25,7 @@ class LogprobCritic:
     supports_decision_requests = True
 
     def __init__(self, lm: Any, adapter: str | None = None) -> None:
-        """Make a critic of the client of a language model; one serves every step.
+        """Build the critic from the client of a language model; one critic serves every step.
 
         ``adapter`` names the trained weights that it decides with.
         """

@@ -17,7 +17,7 @@ from programs.steps import STEPS
 
 @dataclass(frozen=True)
 class _Parts:
-    """What critics are made of; see :func:`open_critics`."""
+    """What critics are opened with; see :func:`open_critics`."""
 
     languages: Languages
     embedder: Encoder | None
@@ -53,7 +53,7 @@ def open_critics(
 
 
 def check_critic(spec: str, language_model: str | None = None) -> None:
-    """Refuse what is no critic, or one that asks no language model where a second one was named for it.
+    """Refuse an unknown critic, and a second language model for a critic that asks none.
 
     Raises:
         InputError: the message names the option.

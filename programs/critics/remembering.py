@@ -1,4 +1,4 @@
-"""One memory of vectors for all that embeds in a run."""
+"""One cache of vectors for everything that is embedded in a run."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,7 +13,7 @@ Vectors = npt.NDArray[np.float32]
 
 
 class RememberingEncoder:
-    """Keeps the latest vectors, because several decisions look at the same passage and its sentences.
+    """Caches the latest vectors, because several decisions look at the same passage and its sentences.
 
     Those of the chunks of a run are given, and never forgotten: many passages are the text of their chunk.
     """
@@ -29,7 +29,7 @@ class RememberingEncoder:
         return self._recall(texts, self._encoder.encode)
 
     def encode_corpus(self, texts: Sequence[str]) -> Vectors:
-        """Return one row for each of many texts; what is not remembered is worked out on all cores."""
+        """Return one row for each of many texts; those not in the cache are embedded on all cores."""
         return self._recall(texts, self._encoder.encode_corpus)
 
     def _recall(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:

@@ -41,7 +41,7 @@ class _Signature(BaseModel):
 
 
 class _Predictor(BaseModel):
-    """What DSPy writes of a predictor; it would set whatever else a state holds as an attribute.
+    """What DSPy writes of a predictor; other keys are refused, because DSPy would set them as attributes.
 
     A language model in it would be asked instead of the one that was named.
     """
@@ -57,7 +57,7 @@ class _Predictor(BaseModel):
 
 
 def predictor_fault(state: dict[str, Any], signature: type[dspy.Signature]) -> str:
-    """Return what keeps a predictor's state from fitting a signature; nothing if it fits."""
+    """Return why a predictor's state does not fit a signature; empty if it fits."""
     try:
         predictor = _Predictor.model_validate(state)
     except ValidationError as error:
@@ -75,7 +75,7 @@ def predictor_fault(state: dict[str, Any], signature: type[dspy.Signature]) -> s
 
 
 def first_fault(error: ValidationError) -> str:
-    """Return where the first thing is that a validation found, and what."""
+    """Return the first problem of a validation, with its place."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}" if where else first["msg"]
@@ -143,9 +143,9 @@ class CompiledState(BaseModel):
 
 
 def folder_of(model: str) -> str:
-    """Return the name of the folder that holds a model's states: the model's name without what a path would read.
+    """Return the name of the folder that holds a model's states: its name, safe for a path.
 
-    A name that is too long for a folder is cut, and told apart from others by a hash.
+    A name that is too long is cut, and gets a hash so that it stays unique.
     """
     name = re.sub(r"[^\w.-]+", "-", model)
     if len(name.encode()) <= _LONGEST_FOLDER:
@@ -175,7 +175,7 @@ def head_hash(heads: CriticHeads) -> str:
 
 
 def dspy_version() -> str:
-    """Return the minor version of DSPy, whose predictor states are the same."""
+    """Return the minor version of DSPy; predictor states do not change within one."""
     return ".".join(metadata.version("dspy").split(".")[:2])
 
 
@@ -249,7 +249,7 @@ def check_state(state: CompiledState, signature: type[dspy.Signature], where: Pa
 
 
 def _fault(state: CompiledState, signature: type[dspy.Signature]) -> str:
-    """Return what keeps the parts of a state from fitting a signature; nothing if they fit."""
+    """Return why the parts of a state do not fit a signature; empty if they fit."""
     if wrong := predictor_fault(state.predictor, signature):
         return f"predictor.{wrong}"
     if state.heads is not None:

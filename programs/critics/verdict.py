@@ -20,7 +20,7 @@ _UNSAID = 80  # how sure a model counts as that says no number
 
 
 class ReadLine(NamedTuple):
-    """What one line says.
+    """One line that was read: reason and verdict.
 
     Attributes:
         label: one of the labels that were offered.
@@ -61,7 +61,7 @@ def read_lines(text: str, offered: Mapping[str, Sequence[str]]) -> dict[str, Rea
 
 
 def _read(piece: str, labels: Sequence[str]) -> ReadLine | None:
-    """Return what stands at the end of a line, or else at the beginning of the first one."""
+    """Return the verdict at the end of a line, or else at the beginning of the first line."""
     either = "|".join(map(re.escape, labels))
     sure = r"[\s,;:.(*_-]+(?:[a-z]+[\s:=]+){0,3}(\d{1,3}(?:\.\d+)?)\s*(?:%|/\s*100|percent)?"
     last = re.compile(rf"(?<![\w|/])(?<!or )({either})(?:{sure})?(?:\s*\([^()]*\))?[\W_]*$", re.IGNORECASE)
@@ -120,7 +120,7 @@ class VerdictCritic:
     reads = True  # it weighs a whole answer, which it must not find incomplete
 
     def __init__(self, lm: Any, step: str) -> None:
-        """Make the critic of a step from the client of a language model."""
+        """Build the critic of a step from the client of a language model."""
         self._lm = lm
         self._step = step
 
@@ -218,7 +218,7 @@ def _shown(name: str, question: Mapping[str, Any], value: Any) -> str:
 
 
 def _evidence(text: str, questions: Mapping[str, Any]) -> Evidence | None:
-    """Return what a completion says, None if that decides nothing.
+    """Return the evidence in a completion, None if it holds no verdict.
 
     What decides in the end can be no better than its parts, and follows from them where its own line is missing.
     """
@@ -251,7 +251,7 @@ def _one(question: Mapping[str, Any], verdict: ReadLine | None) -> dict[str, Any
 
 
 def _refusal(questions: Mapping[str, Any]) -> Evidence:
-    """Return what refuses because nothing can be read."""
+    """Return evidence that refuses, for a completion that cannot be read."""
     evidence = {name: _one(question, None) for name, question in questions.items()}
     for name, question in questions.items():
         if question["type"] == "noul":

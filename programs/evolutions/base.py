@@ -33,7 +33,7 @@ class BySyntax(Evolving, Protocol):
     """Makes an evolution whose words come from the syntax of sentences."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take what it writes with."""
+        """Build the module from the tools of the run."""
         ...
 
     @staticmethod
@@ -43,7 +43,7 @@ class BySyntax(Evolving, Protocol):
 
 
 def anywhere(context: Context) -> bool:
-    """Say that every passage can carry an evolution."""
+    """Return True: every passage can carry the evolution."""
     del context
     return True
 

@@ -19,7 +19,7 @@ class Conditional(dspy.Module):
     """Put the question under a condition."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take what joins a condition and a question."""
+        """Build the predictor that joins a condition and a question."""
         super().__init__()
         self.tools = tools
         self.conditional = tools.predictor(NAME)
@@ -41,7 +41,7 @@ class Conditional(dspy.Module):
             asked = {"topic": context.topic, "question": seed.question, "condition": condition.text}
             written = self.tools.write(NAME, self.conditional, context.language, **asked)
             question = tidy_question(written.conditional_question)
-        trail.say(NAME, EVOLVED, {"condition": condition.text, "question": question})
+        trail.record(NAME, EVOLVED, {"condition": condition.text, "question": question})
         return EvolvedQuestion(question, seed.focus)
 
 

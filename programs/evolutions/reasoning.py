@@ -18,7 +18,7 @@ class Reasoning(dspy.Module):
     """Describe what the question names."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take what finds the kind of a named thing."""
+        """Build the predictor that finds the kind of a named thing."""
         super().__init__()
         self.tools = tools
         self.reasoning = tools.predictor(NAME)
@@ -46,7 +46,7 @@ class Reasoning(dspy.Module):
             known = bool(set(language.content_words(kind)) & spoken)
         syntax = self.tools.languages.syntax_in(context.language)
         question = syntax.describe(seed.question, linked, kind) if known and syntax else None
-        trail.say(NAME, EVOLVED, {**linked._asdict(), "kind": kind, "question": question})
+        trail.record(NAME, EVOLVED, {**linked._asdict(), "kind": kind, "question": question})
         if question is None:
             trail.refuse(NAME, f"{kind!r} is no kind of {linked.name!r}", question=seed.question)
             return None

@@ -47,7 +47,7 @@ class Syntax(Protocol):
     """What is read off the parsed sentences of a language; it is bound to what parses them."""
 
     def read_ahead(self, facts: Iterable[str]) -> None:
-        """Parse together what ``askable`` is going to be asked one by one."""
+        """Parse in one batch the sentences that ``askable`` will be called with."""
         ...
 
     def resolved(self, sentences: Iterable[str], topic: str) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The languages that a program is handed, and which of them a text is written in."""
+"""The languages that a program can use, and which of them a text is written in."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ class Languages:
     """
 
     def __init__(self, known: Mapping[str, Language], parse: Parse | None = None) -> None:
-        """Take a table of languages, and what reads the syntax of those that have one."""
+        """Build the table from languages by code, and a parser for those that have a syntax."""
         self.parse = parse
         self._known = dict(known)
         self._syntaxes: dict[str, Syntax | None] = {}

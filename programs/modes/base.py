@@ -29,7 +29,7 @@ class Asker(Protocol):
     """Asks questions about the first chunk of an attempt; implementations are ``dspy.Module`` classes."""
 
     def look_for_foci(self, trail: Trail, wanted: Callable[[Focus], bool]) -> tuple[tuple[Focus, ...], bool]:
-        """Return what to ask about where nothing was chosen ahead, and whether nothing is left after it."""
+        """Return foci to ask about where none was chosen ahead, and whether none is left after them."""
         ...
 
     def __call__(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:

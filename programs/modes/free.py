@@ -78,7 +78,7 @@ class AskFreely(dspy.Module):
                 yield mended
 
     def _written(self, trail: Trail, foci: tuple[Focus, ...]) -> Iterator[tuple[int, Focus]]:
-        """Yield what was written and holds together; what does not costs one candidate."""
+        """Yield the questions that pass the checks of words; each that fails costs one candidate."""
         context, language = trail.contexts[0], self.tools.languages[trail.language]
         written = self.tools.write(
             "ask",
@@ -96,11 +96,11 @@ class AskFreely(dspy.Module):
         for number, each in enumerate(written[: len(foci)]):
             kind = each.kind.casefold() if each.kind.casefold() in KINDS else foci[number].kind
             focus, reason = checked(language, context.passage, each.question, each.answer, each.evidence, kind)
-            trail.say("ask", number, _told(focus), good=reason is None, reason=reason)
+            trail.record("ask", number, _told(focus), good=reason is None, reason=reason)
             if reason is not None:
                 trail.refuse("ask", reason, question=focus.wording or None)
                 continue
-            trail.asked(focus)
+            trail.add_focus(focus)
             yield number, focus
 
 
@@ -108,7 +108,7 @@ class EvolveFreely(dspy.Module):
     """Let the model change a question as an evolution says."""
 
     def __init__(self, tools: Tools, evolution: Evolution, asking: AskOptions) -> None:
-        """Take what writes and the change that is wanted."""
+        """Build the predictor that writes, for one evolution."""
         super().__init__()
         self.tools = tools
         self.evolution = evolution
@@ -140,7 +140,7 @@ class EvolveFreely(dspy.Module):
         )
         if is_none(said):
             reason = "the passage does not allow it"
-        trail.say(name, EVOLVED, _told(focus), good=reason is None, reason=reason)
+        trail.record(name, EVOLVED, _told(focus), good=reason is None, reason=reason)
         if reason is not None:
             trail.refuse(name, reason, question=focus.wording or None)
             return None
@@ -148,14 +148,14 @@ class EvolveFreely(dspy.Module):
 
 
 def change_of(evolution: Evolution) -> str:
-    """Return what a model is told to change, with the most words that it may use."""
+    """Return the change that a model is asked to make, with the most words that it may use."""
     return f"{evolution.change} At most {evolution.most_words} words."
 
 
 def checked(
     language: Language, passage: str, question: str, answer: str, evidence: str, kind: str
 ) -> tuple[Focus, str | None]:
-    """Return what a model wrote about a passage, and what is wrong with it as far as words tell.
+    """Return what a model wrote about a passage, with what the checks of words find wrong.
 
     An answer may stand in a question that offers several to choose from ("Which is older, the weir or the mill?").
     """

@@ -68,20 +68,20 @@ class Ask(dspy.Module):
                 yield each
 
     def _sound(self, trail: Trail, judged: Judged, asked: Focus) -> bool:
-        """Weigh a question; one about an open focus was weighed when it was drawn."""
+        """Return whether a question is sound; one about an open focus was checked when it was drawn."""
         return not asked.answer or self.sound(trail, judged.number, judged.focus, judged.question, judged.decision)
 
     def _about(self, trail: Trail, number: int, focus: Focus) -> Judged:
-        """Ask for the answer of a focus."""
+        """Write the question whose answer is that of a focus."""
         asked = {"topic": trail.contexts[0].topic, "fact": focus.fact, "answer": focus.answer}
         written = self.tools.write("question", self.question, trail.language, **asked, opening=focus.opening)
         question = seed_question(written.question, focus, self.tools.languages[trail.language])
-        trail.say("question", number, {"question": question, **focus.model_dump()})
+        trail.record("question", number, {"question": question, **focus.model_dump()})
         judged: Judged = self.judging(trail, number, focus, question)
         return judged
 
     def _paired(self, trail: Trail, number: int, focus: Focus) -> Judged | None:
-        """Ask about an open focus; nothing where no question and answer could be had."""
+        """Write question and answer about an open focus, None if none passes."""
         paired = self.pair(trail, number, focus)
         if paired is None:
             return None
@@ -111,7 +111,7 @@ class Ask(dspy.Module):
         phrases = self.tools.write("keyphrases", self.keyphrases, trail.language, **asked).keyphrases
         kept = [phrase for phrase in phrases if phrase in context.passage]
         found = foci_of(context.passage, context.topic, context.language, self.tools.languages, kept)
-        trail.say("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
+        trail.record("keyphrases", 0, {"keyphrases": kept, "dropped": len(phrases) - len(kept), "foci": len(found)})
         before = {(focus.sentence, focus.answer) for focus in trail.attempt.asked}
         return [focus for focus in found if (focus.sentence, focus.answer) not in before]
 

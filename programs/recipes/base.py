@@ -23,11 +23,11 @@ class Options(BaseModel):
     growing: ClassVar[Mapping[str, Sequence[Any]]] = {}
 
     def compared(self) -> dict[str, Any]:
-        """Return what two runs are compared by: whatever may not change on the way of one."""
+        """Return the options that make two runs the same, and that may not change during one."""
         return self.model_dump(mode="json", exclude=set(self.growing))
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options as they hold in an asking mode, with its defaults where nobody said otherwise.
+        """Return the options for an asking mode, with the mode's defaults for those not given.
 
         Raises:
             ValueError: the mode cannot do what is asked; the message names the option.
@@ -43,7 +43,7 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Material:
-    """What an agenda is made from.
+    """The material that an agenda is made from.
 
     Attributes:
         contexts: every chunk of the run with what was read off it, in the order in which chunks are drawn.
@@ -76,7 +76,7 @@ class Agenda(Protocol):
 
     @property
     def keys(self) -> Sequence[str]:
-        """Return what names the contexts that can be drawn, in order."""
+        """Return the keys of the contexts that can be drawn, in order."""
         ...
 
     @property
@@ -86,7 +86,7 @@ class Agenda(Protocol):
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Return what to tell of it in the record of a run."""
+        """Return the figures that ``run.json`` records of the agenda."""
         ...
 
     def offers(self, key: str, round_: int, past: Sequence[Past]) -> Mapping[str, tuple[Context, ...]]:
@@ -120,5 +120,5 @@ class Recipe:
 
     @property
     def growing(self) -> Mapping[str, Sequence[Any]]:
-        """Return the options that a run may change on its way; see :class:`Options`."""
+        """Return the options that may be widened when a run is continued; see :class:`Options`."""
         return self.options.growing

@@ -46,7 +46,7 @@ class ByChunkOptions(Options):
     )
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options; kinds, open answers, what is hard and the rank that is wanted depend on the mode."""
+        """Return the options with those defaults that depend on the mode: kinds, answers, ``ask`` and ``max_rank``."""
         if unknown := [kind for kind in self.kinds if kind not in mode.kinds]:
             raise ValueError(f"--kinds: mode {mode.name} has no kind {unknown[0]}; it has {', '.join(mode.kinds)}")
         if self.answers == "open" and not mode.writes_freely:

@@ -34,7 +34,7 @@ class ByPassage:
         rounds: int = ROUNDS,
         chunks: int = 2,
     ) -> None:
-        """Plan what passages are asked for.
+        """Plan which kinds each passage is asked for.
 
         Args:
             material: the chunks of the run.
@@ -124,7 +124,7 @@ def _by_weight(weights: Mapping[str, float]) -> Iterator[str]:
 
 
 def _with_before(contexts: Sequence[Context], usable: Sequence[Context]) -> list[Context]:
-    """Return usable contexts with the end of what stands before each in its document."""
+    """Return usable contexts with the end of the text before each in its document."""
     by_document: dict[str, list[Context]] = defaultdict(list)
     for context in sorted(contexts, key=lambda each: each.chunk.start):
         by_document[context.chunk.doc_id].append(context)

@@ -57,7 +57,7 @@ class EvolvedOptions(ByChunkOptions):
         return super().in_mode(mode).model_copy(update={"mix": self.mix or dict(mode.mix)})
 
     def compared(self) -> dict[str, Any]:
-        """Return what two runs are compared by: of the weights only how they stand to each other."""
+        """Return the options that make two runs the same; of the weights, their ratios."""
         total = sum(self.mix.values()) or 1
         shares = {name: round(self.mix[name] / total, 6) for name in EVOLUTIONS if self.mix.get(name)}
         return {**super().compared(), "mix": shares}

@@ -41,7 +41,7 @@ class Mixing:
     """
 
     def __init__(self, given: Mapping[str, float], languages: Languages) -> None:
-        """Plan nothing yet; foci of a kind that weighs nothing are never asked."""
+        """Start without a plan; foci of a kind with weight 0 are never asked about."""
         self._weights, self._languages = weights_of(given), languages
         self._most = _most(self._weights)
         self._planned: Counter[str] = Counter()

@@ -12,7 +12,7 @@ from typing import Literal, Self
 import dspy
 from pydantic import Field, model_validator
 
-from programs.facts import Together, facts_together, rare_names
+from programs.facts import LinkedFacts, facts_together, rare_names
 from programs.modes import MODES, Mode
 from programs.recipes.base import Agenda, Material, Options, Past, Recipe
 from programs.stages.combine import Combine
@@ -149,7 +149,7 @@ class MultiOptions(Options):
         return self
 
     def in_mode(self, mode: Mode) -> Self:
-        """Return the options; open answers and the rank that is wanted depend on the mode."""
+        """Return the options with those defaults that depend on the mode: ``answers`` and ``max_rank``."""
         if self.answers == "open" and not mode.writes_freely:
             raise ValueError(f"--answers open: mode {mode.name} answers with words of a sentence; take --mode free")
         return self.model_copy(update={"max_rank": mode.max_rank if self.max_rank is None else self.max_rank})
@@ -207,14 +207,16 @@ class Multi(dspy.Module):
                 draft = self._finish(trail, each, facts)
         return trail.outcome(draft, exhausted=True)
 
-    def _judge(self, trail: Trail, number: int, facts: Together, question: str, spare: Iterator[int]) -> list[Judged]:
+    def _judge(
+        self, trail: Trail, number: int, facts: LinkedFacts, question: str, spare: Iterator[int]
+    ) -> list[Judged]:
         """Judge a question about some facts, or what it is split into."""
         if asks_twice(question, self.tools.languages[trail.language]):
             return list(self.split(trail, number, facts, question, spare))
         judged = self.judging(trail, number, about(facts), tidy_question(question), facts.contexts)
         return [judged if judged.decision.good else self.judging.mend(trail, judged)]
 
-    def _finish(self, trail: Trail, judged: Judged, facts: Together) -> Draft | None:
+    def _finish(self, trail: Trail, judged: Judged, facts: LinkedFacts) -> Draft | None:
         """Return the draft of a good question that needs all its chunks, or of one about a single chunk if wanted."""
         if len(judged.contexts) < self.options.min_chunks:
             if not self.options.singles:

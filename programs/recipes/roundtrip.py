@@ -69,7 +69,7 @@ class RoundTripQuestions(dspy.Module):
             relevant=found.relevant,
             retrieval=found.retrieval,
             probability=round(best.decision.probability, 4),
-            trail=trail.of(best.number),
+            trail=trail.records_of(best.number),
             metadata={"focus": best.focus.sentence, "source_rank": best.retrieval.rank},
         )
         return trail.outcome(draft, asked=trail.written or foci, exhausted=exhausted)

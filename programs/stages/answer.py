@@ -14,7 +14,7 @@ class Answer(dspy.Module):
     """Answer a question and check the answer."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take what answers and the critic of answers."""
+        """Build the predictor that answers, and the critic of answers."""
         super().__init__()
         self.tools = tools
         self.answer = tools.predictor("answer")
@@ -28,7 +28,7 @@ class Answer(dspy.Module):
         asked = {"passage": judged.passage, "question": judged.question, "answer": answer}
         grounding = self.tools.decide("grounding", self.grounding, **asked)
         supported, why = grounding.probability, "" if grounding.good else grounding.why
-        trail.say(
+        trail.record(
             "grounding",
             judged.number,
             {"answer": answer},
@@ -56,7 +56,7 @@ class Answer(dspy.Module):
         elif kept is None:
             reason = f"another answer than expected: {found!r}, not {meant!r}"
         output = {"answer": found, "meant": meant, "agreement": round(agreement(found, meant), 3)}
-        trail.say("answer", judged.number, output, good=reason is None, reason=reason)
+        trail.record("answer", judged.number, output, good=reason is None, reason=reason)
         if reason:
             trail.refuse("answer", reason, question=judged.question)
         return kept

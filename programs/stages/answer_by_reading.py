@@ -13,7 +13,7 @@ class AnswerByReading(dspy.Module):
     """Check the answer that came with a question."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take what reads and the critic of answers."""
+        """Build the stage that reads, and the critic of answers."""
         super().__init__()
         self.tools = tools
         self.reading = ReadAnswers(tools)
@@ -28,7 +28,7 @@ class AnswerByReading(dspy.Module):
             reason = f"not found in the passage: {meant!r} was expected"
         elif not self.reading.agrees(trail, judged.number, judged.question, meant, found):
             reason = f"another answer than expected: {found!r}, not {meant!r}"
-        trail.say("answer", judged.number, {"answer": found, "meant": meant}, good=reason is None, reason=reason)
+        trail.record("answer", judged.number, {"answer": found, "meant": meant}, good=reason is None, reason=reason)
         if reason:
             trail.refuse("answer", reason, question=judged.question)
             return None
@@ -50,7 +50,7 @@ class AnswerByReading(dspy.Module):
             least = min(least, decision.probability)
             reason = None if decision.good else because(f"answer not supported: {part!r}", decision.why)
             output = {"answer": part}
-            trail.say(
+            trail.record(
                 "grounding",
                 judged.number,
                 output,

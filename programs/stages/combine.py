@@ -85,13 +85,13 @@ class Combine(dspy.Module):
                 reason = "its evidence is not in the passages"
             elif len(contexts) < self.fewest:
                 reason = f"its evidence lies in {len(contexts)} passage"
-            trail.say(_STEP, number, output, good=reason is None, reason=reason)
+            trail.record(_STEP, number, output, good=reason is None, reason=reason)
             if reason is not None or pieces is None:
                 trail.refuse(_STEP, str(reason), question=question or None)
                 continue
             words = " ".join(piece for context in contexts for piece in pieces[context.chunk.chunk_id])
             focus = Focus(sentence=words, answer=answer, kind=each.kind or kinds[0], wording=question)
-            trail.asked(focus)
+            trail.add_focus(focus)
             yield number, focus, contexts
 
 

@@ -15,13 +15,13 @@ class Contexts(dspy.Module):
     """Let the critic judge every chunk, unless that was done ahead."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take the critic of chunks."""
+        """Build the critic of chunks."""
         super().__init__()
         self.tools = tools
         self.chunk = tools.predictor("chunk")
 
     def embed_ahead(self, contexts: Sequence[Context]) -> None:
-        """Embed together what scoring these chunks will need one by one."""
+        """Embed in one batch the texts that scoring these chunks will need."""
         self.tools.critics["chunk"].embed_ahead([_inputs(context) for context in contexts])
 
     def score(self, context: Context) -> StepRecord:
@@ -49,7 +49,7 @@ class Contexts(dspy.Module):
         """Return whether all chunks are good, and refuse the attempt at the first that is not."""
         for context in trail.contexts:
             record = context.score or self.score(context)
-            trail.repeat(record)
+            trail.add(record)
             if record.reason is not None:
                 trail.refuse("chunk", record.reason, probability=record.probability, context=context)
                 return False

@@ -48,7 +48,7 @@ class Evolve(dspy.Module):
         if draft is None:
             return None
         metadata = {**draft.metadata, "seed_question": seed.question}
-        return draft.model_copy(update={"trail": trail.of(seed.number, EVOLVED), "metadata": metadata})
+        return draft.model_copy(update={"trail": trail.records_of(seed.number, EVOLVED), "metadata": metadata})
 
     def _shorten(self, trail: Trail, judged: Judged, row: Evolution) -> Judged:
         """Return the shorter question if the critic lets it pass, else the longer one."""
@@ -56,7 +56,7 @@ class Evolve(dspy.Module):
             return judged
         written = self.tools.write("compress", self.compress, trail.language, question=judged.question)
         shorter = tidy_question(written.short_question)
-        trail.say("compress", judged.number, {"question": shorter})
+        trail.record("compress", judged.number, {"question": shorter})
         if not shorter or len(shorter) >= len(judged.question):
             return judged
         if lost_words(judged.question, shorter, self.tools.languages[trail.language]):
@@ -76,7 +76,7 @@ class Evolve(dspy.Module):
         changed = not decision.values["same"]
         probability = 1 - decision.probabilities["same"]
         reason = None if changed else because("the evolution changed nothing", decision.why)
-        trail.say("same", judged.number, decision.as_output(), probability=probability, good=changed, reason=reason)
+        trail.record("same", judged.number, decision.as_output(), probability=probability, good=changed, reason=reason)
         if reason:
             trail.refuse("same", reason, probability=probability, question=judged.question)
         return changed

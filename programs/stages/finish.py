@@ -41,7 +41,7 @@ class Finish(dspy.Module):
             relevant=found.relevant,
             retrieval=found.retrieval,
             probability=round(min(judged.decision.probability, supported), 4),
-            trail=trail.of(judged.number),
+            trail=trail.records_of(judged.number),
             metadata={
                 "focus": judged.focus.sentence,
                 "kind": judged.focus.kind

@@ -62,7 +62,7 @@ class JudgeAndMend(dspy.Module):
     """Judge questions; rewrite a refused one with feedback."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take the critic of questions and what rewrites."""
+        """Build the critic of questions and the predictors that rewrite."""
         super().__init__()
         self.tools = tools
         self.judge = tools.predictor("judge")
@@ -80,7 +80,7 @@ class JudgeAndMend(dspy.Module):
         """Judge a question about the contexts of an attempt, or some of them."""
         question, contexts = question or "-", contexts or trail.contexts
         decision = self.decide(question, contexts)
-        trail.say(
+        trail.record(
             "judge",
             number,
             {"question": question, **decision.as_output()},
@@ -102,7 +102,7 @@ class JudgeAndMend(dspy.Module):
             asked |= {"answer": judged.focus.answer, "feedback": advice}
             written = self.tools.write("rewrite", self.rewrite, trail.language, **asked)
             question = seed_question(written.better_question, judged.focus, self.tools.languages[trail.language])
-            trail.say("rewrite", judged.number, {"feedback": advice, "question": question})
+            trail.record("rewrite", judged.number, {"feedback": advice, "question": question})
             if question == judged.question:
                 break
             judged = self(trail, judged.number, judged.focus, question, judged.contexts)
@@ -117,7 +117,7 @@ class JudgeAndMend(dspy.Module):
         return str(written.feedback)
 
     def refuse(self, trail: Trail, judged: Judged) -> None:
-        """Keep a question that did not pass."""
+        """Record a question that did not pass as a reject."""
         decision = judged.decision
         if not decision.good:
             trail.refuse("judge", decision.refusal, probability=decision.probability, question=judged.question)

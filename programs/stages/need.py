@@ -23,7 +23,7 @@ class Need(dspy.Module):
     """
 
     def __init__(self, tools: Tools, judging: JudgeAndMend) -> None:
-        """Take the critic of questions."""
+        """Build the critic of questions."""
         super().__init__()
         self.tools = tools
         self.judging = judging
@@ -32,7 +32,7 @@ class Need(dspy.Module):
         """Return whether every chunk is needed; each of the names is what one of the chunks describes."""
         if said := next((name for name in names if has_words(judged.question, name)), None):
             named = f"it names {said}, which a chunk describes"
-            trail.say("needed", judged.number, {"question": judged.question}, good=False, reason=named)
+            trail.record("needed", judged.number, {"question": judged.question}, good=False, reason=named)
             trail.refuse("needed", named, question=judged.question)
             return False
         whole = judged.decision.probabilities["answerable"]
@@ -45,7 +45,7 @@ class Need(dspy.Module):
             if fall < _LEAST_FALL or not own:
                 unneeded.append(context)
         reason = f"{len(unneeded)} of {len(judged.contexts)} chunks are not needed" if unneeded else None
-        trail.say("needed", judged.number, output, good=reason is None, reason=reason)
+        trail.record("needed", judged.number, output, good=reason is None, reason=reason)
         if reason:
             trail.refuse("needed", reason, question=judged.question, context=unneeded[0])
         return reason is None

@@ -55,5 +55,5 @@ class NeedByReading(dspy.Module):
             decision = self.judging.decide(judged.question, others)
             record[output] = round(decision.probabilities[output], 4)
             needed = not decision.values[output]
-        trail.say("needed", judged.number, record, good=needed)
+        trail.record("needed", judged.number, record, good=needed)
         return needed

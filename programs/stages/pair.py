@@ -21,7 +21,7 @@ class Pair(dspy.Module):
     """Ask about an open focus, and draw other questions while a taught critic, if there is one, finds none sound."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take what writes pairs and what weighs them."""
+        """Build the predictor that writes pairs, and their critic."""
         super().__init__()
         self.tools = tools
         self.pair = tools.predictor("pair")
@@ -39,7 +39,9 @@ class Pair(dspy.Module):
             about = focus.model_copy(update={"answer": written.answer.rstrip(".")})
             question = seed_question(written.question, about, language)
             reason = self._fault(about, question, trail.language)
-            trail.say("pair", number, {"question": question, **about.model_dump()}, good=reason is None, reason=reason)
+            trail.record(
+                "pair", number, {"question": question, **about.model_dump()}, good=reason is None, reason=reason
+            )
             if reason is not None:
                 trail.refuse("pair", reason, question=question)
             elif self.sound(trail, number, about, question):

@@ -46,5 +46,5 @@ class ReadAnswers(dspy.Module):
             return True
         decision = self.tools.decide("agree", self.agree, question=question, first=meant, second=found)
         output = {"meant": meant, "found": found, "agreement": round(agreement(found, meant), 3)}
-        trail.say("agree", number, output, probability=decision.probability, good=decision.good)
+        trail.record("agree", number, output, probability=decision.probability, good=decision.good)
         return decision.good

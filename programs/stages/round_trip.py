@@ -59,7 +59,7 @@ class RoundTrip(dspy.Module):
             return Placed(groups, judged.retrieval)
         retrieval = self.tools.retriever.rank(judged.question, groups)
         said = {"groups": groups, "rank": retrieval.rank, "rank without": judged.retrieval.rank}
-        trail.say("alternatives", judged.number, said)
+        trail.record("alternatives", judged.number, said)
         return Placed(groups, retrieval)
 
     def _alternatives(self, hits: Sequence[Hit], context: Context, judged: Judged) -> list[str]:

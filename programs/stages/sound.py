@@ -15,7 +15,7 @@ class Sound(dspy.Module):
     """Let the taught critic decide; without one every question passes."""
 
     def __init__(self, tools: Tools) -> None:
-        """Take the critic."""
+        """Build the critic."""
         super().__init__()
         self.tools = tools
         self.sound = tools.predictor("sound")
@@ -31,7 +31,7 @@ class Sound(dspy.Module):
         found = self.tools.decide("sound", self.sound, **asked, question=question, answer=focus.answer)
         probability = together(found.probability, judged.probability) if judged else found.probability
         good = probability >= (SOUND if judged else SOUND_ALONE)
-        trail.say("sound", number, {"question": question}, probability=probability, good=good)
+        trail.record("sound", number, {"question": question}, probability=probability, good=good)
         if not good:
             trail.refuse("sound", "question and answer are not sound", probability=probability, question=question)
         return good

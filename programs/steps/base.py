@@ -1,4 +1,4 @@
-"""What a step is: a signature by its name, with the limits that it is run in."""
+"""What a step is: a named signature with the limits of its completions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -16,6 +16,6 @@ STEP = Step("sound", WeighPair, decides=True, taught=True)
 
 
 def together(*probabilities: float) -> float:
-    """Return one probability for several: that of their mean log odds."""
+    """Return the probability of the mean log odds of several."""
     odds = [math.log(each / (1 - each)) for each in (min(max(p, _LEAST), 1 - _LEAST) for p in probabilities)]
     return 1 / (1 + math.exp(-sum(odds) / len(odds)))

@@ -6,7 +6,7 @@ import pytest
 
 from groundset.rows import headings_of, jsonl_rows, metadata_of, required
 from programs.errors import InputError
-from programs.foreign import MAX_NAME, MAX_ROW, MAX_TEXT
+from programs.untrusted import MAX_NAME, MAX_ROW, MAX_TEXT
 
 
 def test_the_longest_texts_are_read(tmp_path: Path) -> None:

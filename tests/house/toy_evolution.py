@@ -27,7 +27,7 @@ class ByName(dspy.Module):
     def evolve(self, trail: Trail, seed: Judged) -> EvolvedQuestion | None:
         """Return the seed question with the name of the document before it."""
         question = f"According to {trail.contexts[0].topic}, {seed.question[:1].lower()}{seed.question[1:]}"
-        trail.say(NAME, EVOLVED, {"question": question})
+        trail.record(NAME, EVOLVED, {"question": question})
         return EvolvedQuestion(question, seed.focus)
 
 

@@ -43,7 +43,7 @@ class Pair(dspy.Module):
         topics, facts = zip(*((each.topic, each.passage) for each in attempt.contexts), strict=True)
         asked = {"topic": "; ".join(topics), "facts": list(facts), "answer": topics[-1]}
         question = self.tools.write("multi_context", self.multi_context, trail.language, **asked).question
-        trail.say("multi_context", 0, {"question": question})
+        trail.record("multi_context", 0, {"question": question})
         judged = self.judging(trail, 0, Focus(sentence=facts[-1], answer=topics[-1]), question)
         draft = Draft(
             question=judged.question,
@@ -53,7 +53,7 @@ class Pair(dspy.Module):
             relevant=judged.relevant,
             retrieval=judged.retrieval,
             probability=judged.decision.probability,
-            trail=trail.of(0),
+            trail=trail.records_of(0),
         )
         return trail.outcome(draft, exhausted=True)
 

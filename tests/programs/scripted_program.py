@@ -7,11 +7,11 @@ import dspy
 from dspy.lm15 import Message, Request, Response, Usage
 
 from groundset.runtime.adapter import PlainTextAdapter
+from programs.analysis import read_chunk
 from programs.facts import rare_names
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.modes import MODES
-from programs.reading import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.base import Material, Past
 from programs.steps import STEPS

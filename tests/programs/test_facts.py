@@ -3,7 +3,7 @@
 import pytest
 from scripted_program import BROCK, FOUNDED, context_of, languages_with, with_names
 
-from programs.facts import Together, facts_together, names_in, rare_names
+from programs.facts import LinkedFacts, facts_together, names_in, rare_names
 from programs.types import Context
 
 LANGUAGES = languages_with(None)
@@ -11,7 +11,7 @@ GEGRUENDET = ("Die Werft Lodrin wurde 1911 von Anna Brock gegründet.", "1911")
 BROCK_DE = ("Anna Brock wuchs in Sandtor auf und lernte Navigation.", "Sandtor")
 
 
-def together(*contexts: Context) -> list[Together]:
+def together(*contexts: Context) -> list[LinkedFacts]:
     return facts_together(with_names(*contexts), LANGUAGES)
 
 
@@ -92,7 +92,7 @@ def test_what_is_easy_comes_first_and_no_name_twice_before_each_came_once():
     assert found == [(brock, "1933"), (moss, "1920"), (brock, "Swift"), (brock, "900 crowns")]
 
 
-def compared(first: tuple[str, str], second: tuple[str, str], *titles: str, language: str = "en") -> list[Together]:
+def compared(first: tuple[str, str], second: tuple[str, str], *titles: str, language: str = "en") -> list[LinkedFacts]:
     topics = titles or ("Grey Mill", "Tarn Dairy")
     contexts = [
         context_of(name, fact, topic=topic, language=language)

@@ -1,6 +1,6 @@
 from scripted_program import chunk_of, languages_with, trail_of
 
-from programs.reading import read_chunk
+from programs.analysis import read_chunk
 from programs.types import Attempt
 
 ATTEMPT = Attempt(number=3, contexts=(read_chunk(chunk_of(), languages_with(None)),), wanted="simple")
@@ -8,16 +8,16 @@ ATTEMPT = Attempt(number=3, contexts=(read_chunk(chunk_of(), languages_with(None
 
 def test_records_go_to_the_observer_and_to_their_candidate():
     trail, seen = trail_of(ATTEMPT)
-    trail.say("chunk", 0, {}, probability=0.123456, good=True)
-    trail.say("question", 0, {"question": "When?"})
-    trail.say("question", 1, {"question": "Who?"}, good=False, reason="not clear")
+    trail.record("chunk", 0, {}, probability=0.123456, good=True)
+    trail.record("question", 0, {"question": "When?"})
+    trail.record("question", 1, {"question": "Who?"}, good=False, reason="not clear")
     assert [(record.step, record.candidate, record.verdict) for record in seen] == [
         ("chunk", 0, "good"),
         ("question", 0, None),
         ("question", 1, "bad"),
     ]
     assert seen[0].probability == 0.1235
-    assert trail.of(1) == (seen[0], seen[2])
+    assert trail.records_of(1) == (seen[0], seen[2])
     assert trail.language == "en"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from groundset.rows import jsonl_rows, metadata_of, optional, required, span_of
 from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, listed, named
 from programs.errors import InputError
-from programs.foreign import numbered_lines
+from programs.untrusted import numbered_lines
 
 _CORPUS, _QUERIES, _QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 _HEADER = ("query-id", "corpus-id", "score")

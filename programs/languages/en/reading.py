@@ -76,7 +76,7 @@ class EnglishSyntax:
     """What is read off English sentences; see :class:`programs.languages.base.Syntax`."""
 
     def __init__(self, parse: Parse) -> None:
-        """Take what parses English sentences with tags, dependencies and entities."""
+        """Build the syntax from a parser of English sentences, with tags, dependencies and entities."""
         self._read = _English(parse)
 
     def read_ahead(self, facts: Iterable[str]) -> None:

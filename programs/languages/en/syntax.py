@@ -41,7 +41,7 @@ class Read(Protocol):
         ...
 
     def ahead(self, sentences: Iterable[str]) -> None:
-        """Parse together what is going to be asked for one by one."""
+        """Parse sentences in one batch, before they are asked for one by one."""
         ...
 
 

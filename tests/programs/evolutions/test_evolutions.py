@@ -17,9 +17,9 @@ from scripted_program import (
 
 from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.parser import Parser
+from programs.analysis import read_chunk
 from programs.demos import Demos
 from programs.evolutions import EVOLUTIONS
-from programs.reading import read_chunk
 from programs.stages.judge_and_mend import JudgeAndMend, Judged
 from programs.trail import Trail
 from programs.types import Attempt, Context, Focus
@@ -65,7 +65,7 @@ def test_a_condition_is_written_into_the_question(demos: Demos) -> None:
     question, trail, steps = evolve("conditional", STRUCK, GOOD, tools_of(demos=demos), conditional=f"{written} Why?")
     assert question == written
     assert steps == ["conditional"]
-    record = trail.of(1000)[-1]
+    record = trail.records_of(1000)[-1]
     assert (record.step, record.output["condition"]) == ("conditional", "while avoiding a small fishing boat")
 
 

@@ -24,10 +24,10 @@ from scripted_program import (
 )
 
 from groundset.runtime.parser import Parser
+from programs.analysis import read_chunk
 from programs.demos import Demos
 from programs.evolutions import EVOLUTIONS
 from programs.modes import MODES
-from programs.reading import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.evolved import EvolvedOptions
 from programs.steps import STEPS

@@ -15,7 +15,7 @@ from scripted_program import (
     tools_of,
 )
 
-from programs.reading import read_chunk
+from programs.analysis import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.base import Past
 from programs.recipes.roundtrip import RoundTripOptions

@@ -19,7 +19,7 @@ from scripted_program import (
     tools_of,
 )
 
-from programs.reading import read_chunk
+from programs.analysis import read_chunk
 from programs.recipes import RECIPES
 from programs.recipes.base import Past
 from programs.recipes.single import SingleOptions, split_documents

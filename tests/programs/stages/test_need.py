@@ -31,7 +31,7 @@ def test_a_question_that_cannot_do_without_any_chunk_passes() -> None:
     needed, trail = need(YARD, PERSON)
     assert needed
     assert not trail.outcome().rejects
-    said = trail.of(0)[-1]
+    said = trail.records_of(0)[-1]
     assert (said.step, said.verdict) == ("needed", "good")
     assert {name: told["fall"] for name, told in said.output.items()} == {"yard": 0.5, "brock": 0.5}
     assert "lodrin" in said.output["yard"]["own words"]
@@ -50,13 +50,13 @@ def test_a_chunk_must_make_the_answer_more_likely(missed: Any, low: float, reaso
     needed, trail = need(*missed, low=low)
     assert not needed
     assert [(reject.step, reject.reason) for reject in trail.outcome().rejects] == [("needed", reason)]
-    assert trail.of(0)[-1].reason == reason
+    assert trail.records_of(0)[-1].reason == reason
 
 
 def test_question_and_answer_must_draw_on_each_chunk() -> None:
     needed, trail = need(YARD, PERSON, question="In which year was the Lodrin yard founded by Anna Brock?")
     assert not needed
-    assert trail.of(0)[-1].output["brock"] == {"fall": 0.5, "own words": []}
+    assert trail.records_of(0)[-1].output["brock"] == {"fall": 0.5, "own words": []}
     assert [reject.chunk_id for reject in trail.outcome().rejects] == ["brock"]
 
 

@@ -49,7 +49,7 @@ def test_another_chunk_that_does_as_well_joins_the_group_and_its_rank_counts() -
     assert found is not None
     assert found.relevant == (("yard", "twin"),)
     assert (found.retrieval.rank, found.retrieval.score) == (1, 1)
-    said = trail.of(0)[-1]
+    said = trail.records_of(0)[-1]
     assert (said.step, said.output["rank"], said.output["rank without"]) == ("alternatives", 1, 3)
 
 
@@ -58,7 +58,7 @@ def test_a_chunk_that_lacks_the_answer_or_what_is_asked_does_not(hit: Chunk) -> 
     found, trail = round_trip(ASKED, (YARD,), hit, YARD.chunk)
     assert found is not None
     assert (found.relevant, found.retrieval.rank) == ((("yard",),), 2)
-    assert "alternatives" not in [record.step for record in trail.of(0)]
+    assert "alternatives" not in [record.step for record in trail.records_of(0)]
 
 
 def test_a_chunk_that_the_critic_refuses_does_not() -> None:

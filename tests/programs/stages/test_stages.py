@@ -22,10 +22,10 @@ from scripted_program import (
 )
 
 from groundset.runtime.adapter import PlainTextAdapter
+from programs.analysis import read_chunk
 from programs.demos import Demos
 from programs.modes.base import AskOptions
 from programs.modes.guided import Ask
-from programs.reading import read_chunk
 from programs.stages.answer import Answer
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
@@ -82,7 +82,7 @@ def test_a_chunk_that_was_scored_ahead_is_not_scored_again() -> None:
     assert not critic.asked
     assert stage(now)
     assert critic.asked == [{"topic": "Henn ferry", "passage": TEXT}]
-    assert ahead.of() == now.of()
+    assert ahead.records_of() == now.records_of()
 
 
 def test_every_context_must_be_fit() -> None:
@@ -91,7 +91,7 @@ def test_every_context_must_be_fit() -> None:
     assert not Contexts(tools_of(**bad))(trail)
     assert rejects(trail) == [("chunk", "not self-contained")]
     assert trail.outcome().rejects[0].chunk_id == "town-0001"
-    assert [record.verdict for record in trail.of()] == ["good", "bad"]
+    assert [record.verdict for record in trail.records_of()] == ["good", "bad"]
     refused = SECOND.model_copy(update={"score": StepRecord(step="chunk", verdict="bad", reason="not content")})
     assert not Contexts(tools_of())(trail_on(refused))
 
@@ -135,7 +135,10 @@ def test_a_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
     trail = trail_on(FIRST)
     refused = stage(trail, 0, STRUCK, "When did it strike?")
     stage.refuse(trail, refused)
-    assert (trail.of(0)[0].reason, rejects(trail)) == ("not clear: which ship?", [("judge", "not clear: which ship?")])
+    assert (trail.records_of(0)[0].reason, rejects(trail)) == (
+        "not clear: which ship?",
+        [("judge", "not clear: which ship?")],
+    )
     mended, engine = run(lambda: stage.mend(trail, refused), {"rewrite": GOOD})
     assert (mended.decision.good, engine.steps) == (True, ["rewrite"])
     assert "Feedback: which ship?" in str(engine.requests[0].messages[-1].text)
@@ -158,7 +161,7 @@ def test_an_answer_that_is_not_supported_is_refused_with_the_reason_of_the_criti
     assert found is None
     told = "answer not supported: '22 February 2009': the date is of another ship"
     assert rejects(trail) == [("grounding", told)]
-    assert trail.of(0)[-1].reason == "the date is of another ship"
+    assert trail.records_of(0)[-1].reason == "the date is of another ship"
 
 
 def test_a_rewrite_that_changes_nothing_is_not_judged_again(demos: Demos, run: Run) -> None:
@@ -211,7 +214,7 @@ def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: R
     (everything, left), _ = run(lambda: ask.look_for_foci(trail, lambda focus: True), script)
     assert len(everything) == 2
     assert not left
-    said = trail.of()[-1].output
+    said = trail.records_of()[-1].output
     assert (said["keyphrases"], said["dropped"]) == (["36 cars", "Lodrin yard"], 1)
 
     asked = tuple(focus.model_copy(update={"opening": "Whose"}) for focus in everything)
@@ -318,7 +321,7 @@ def test_an_answer_comes_with_the_probability_that_it_is_supported(demos: Demos,
     tools, trail = tools_of(demos=demos), trail_on(FIRST)
     found, _ = run(lambda: Answer(tools)(trail, judged(trail)), {"answer": "Answer: on 22 February 2009."})
     assert found == ("22 February 2009", 0.9)
-    assert [record.step for record in trail.of(0)] == ["judge", "answer", "grounding"]
+    assert [record.step for record in trail.records_of(0)] == ["judge", "answer", "grounding"]
 
 
 def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, run: Run) -> None:

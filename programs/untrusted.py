@@ -1,6 +1,6 @@
-"""Files of other people: how long their lines and texts may be, and how they are opened and read line by line.
+"""Untrusted files: opened safely and read line by line, with limits on their lines and texts.
 
-Whatever their size, no more than a line of them is in memory at a time.
+At most one line is in memory at a time.
 """
 
 import stat
@@ -52,7 +52,7 @@ def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
             if not line:
                 return
             if len(line) > MAX_ROW:
-                raise InputError(f"{file}, line {number}: longer than {told_size(MAX_ROW)}")
+                raise InputError(f"{file}, line {number}: longer than {format_size(MAX_ROW)}")
             yield number, line.removeprefix(_BOM if number == 1 else b"").removesuffix(b"\n")
 
 
@@ -66,13 +66,13 @@ def small_text(file: Path, most: int) -> str:
     with opened(file) as stream:
         data = stream.read(most + 1)
     if len(data) > most:
-        raise InputError(f"{file}: longer than {told_size(most)}")
+        raise InputError(f"{file}: longer than {format_size(most)}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8 text") from error
 
 
-def told_size(size: int) -> str:
-    """Return a number of bytes as a message says it."""
+def format_size(size: int) -> str:
+    """Return a number of bytes as text, such as ``8 MB``."""
     return f"{size >> 20} MB"

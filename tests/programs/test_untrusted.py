@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from programs import foreign
+from programs import untrusted
 from programs.errors import InputError
-from programs.foreign import numbered_lines, opened, small_text
+from programs.untrusted import numbered_lines, opened, small_text
 
 
 def test_lines_come_with_numbers_and_without_mark_and_ends(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_lines_come_with_numbers_and_without_mark_and_ends(tmp_path: Path) -> No
 def test_a_line_of_the_longest_length_is_read_and_a_longer_one_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(foreign, "MAX_ROW", 4)
+    monkeypatch.setattr(untrusted, "MAX_ROW", 4)
     file = tmp_path / "rows.jsonl"
     file.write_bytes(b"abc\nabcd")
     assert [line for _, line in numbered_lines(file)] == [b"abc", b"abcd"]

@@ -4,8 +4,8 @@ import pytest
 from scripted_program import TEXT, chunk_of, languages_with
 
 from groundset.runtime.parser import Parser
+from programs.analysis import read_chunk
 from programs.evolutions import EVOLUTIONS
-from programs.reading import read_chunk
 from programs.text import MAX_READ
 from programs.types import Chunk, Context
 

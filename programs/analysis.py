@@ -1,6 +1,6 @@
-"""What is read off a chunk without a language model: its language, what it can be asked, which evolutions can grow.
+"""Analysis of a chunk without a language model: its language, what it can be asked, which evolutions fit.
 
-Of a long chunk the beginning is read.
+Of a long chunk, only the beginning is analysed.
 """
 
 from programs.evolutions import EVOLUTIONS
@@ -13,7 +13,7 @@ _MAX_TOPIC = 1_000  # characters; a title with the headings of all levels has so
 
 
 def read_chunk(chunk: Chunk, languages: Languages) -> Context:
-    """Return a chunk with what was read off it; evolutions are looked for where a question is easy."""
+    """Return a chunk with its analysis; evolutions are looked for where a question is easy."""
     passage, topic = plain(chunk.text[:MAX_READ]), plain(chunk.topic[:_MAX_TOPIC])
     code = languages.of(passage).code
     foci = foci_of(passage, topic, code, languages)

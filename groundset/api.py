@@ -1,4 +1,4 @@
-"""What is called from Python, besides the methods of a run.
+"""The Python functions, besides ``generate`` and the methods of a run.
 
 Parameters, checks and help are those of the commands: see :mod:`groundset.commands.declare`.
 """

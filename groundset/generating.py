@@ -1,4 +1,4 @@
-"""Evaluation sets from Python: :func:`generate`, the same run that the command makes."""
+"""The Python function :func:`generate`, which makes the same run as the command."""
 
 import inspect
 import signal

@@ -1,4 +1,4 @@
-"""A run as it is read from its folder: what :func:`groundset.generate` and :func:`groundset.open_run` return."""
+"""A run with the methods of the Python interface, as ``generate`` and ``open_run`` return it."""
 
 from collections.abc import Mapping
 from functools import cached_property

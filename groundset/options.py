@@ -1,4 +1,4 @@
-"""Options: how one is declared, how the command line and Python spell it, and what to say of a wrong one.
+"""Options: how they are declared, spelled on the command line and in Python, and refused.
 
 An option is a field of a pydantic model, declared once by :func:`option`. The command line, its help, the parameters of
 functions for Python and the options of ``--config`` are made from it.
@@ -125,12 +125,12 @@ def recipe_options() -> dict[str, RecipeOption]:
 
 
 def option_name(field: str) -> str:
-    """Return how the command line calls a field of the configuration."""
+    """Return the command-line name of a field."""
     return "DOCS" if field == "documents" else "--" + field.replace("_", "-")
 
 
 def wrong_options(error: ValidationError, given: Mapping[str, Any], whole: str, file: Path | None = None) -> InputError:
-    """Return all that is wrong with options as one error.
+    """Build one error that lists everything wrong with options.
 
     Args:
         error: what Pydantic found.
@@ -142,7 +142,7 @@ def wrong_options(error: ValidationError, given: Mapping[str, Any], whole: str, 
 
 
 def reason_of(message: str) -> str:
-    """Return a message of Pydantic without what it puts before that of a validator."""
+    """Return a message of Pydantic without its prefix."""
     return _PREFIX.sub("", message)
 
 
@@ -161,7 +161,7 @@ def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None
 
 
 def paths_of(name: str, given: Any) -> tuple[Path, ...]:
-    """Return what an option names as paths: one, or several, or runs with a folder; ``~`` is the user's home.
+    """Return the paths of an option, given as one path, several, or runs; ``~`` is the user's home.
 
     Raises:
         InputError: it is nothing of the kind.
@@ -189,7 +189,7 @@ def as_parameters(text: str) -> str:
 
 
 def for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Make a function a part of what is called from Python: privacy first, and errors that name parameters."""
+    """Make a function part of the Python interface: set privacy defaults, and name parameters in errors."""
 
     @functools.wraps(function)
     def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:

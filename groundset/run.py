@@ -1,4 +1,4 @@
-"""A run: its samples and all that is known of it, read from its folder part by part.
+"""A run: its samples and everything stored with them, read from its folder part by part.
 
 Every command, export, report and page takes a :class:`Run`. A command that changes one is
 ``save_run(out, change(Run.loaded(folder)), lineage)``. What a model wrote and cost stays with the run that was
@@ -36,7 +36,7 @@ _Value = TypeVar("_Value")
 
 
 class RunParts(TypedDict, total=False):
-    """The parts of a run that can be given instead of being read from its folder."""
+    """Parts of a run that can be passed instead of being read from its folder."""
 
     samples: Sequence[Sample]
     question_vectors: Vectors
@@ -52,7 +52,7 @@ class RunParts(TypedDict, total=False):
 
 
 class Run(Sequence[Sample]):
-    """A run, which is a sequence of its samples; each part is read when it is first asked for, and then kept.
+    """A run, a sequence of its samples; each part is read on first access, and cached.
 
     Attributes:
         folder: where the run lies.
@@ -66,7 +66,7 @@ class Run(Sequence[Sample]):
 
     @classmethod
     def of(cls, **parts: Unpack[RunParts]) -> Self:
-        """Build a run in memory, which lies in no folder, from its parts."""
+        """Build a run in memory from its parts."""
         run = cls(Path(), rejects=(), reviews=(), parents=(), settings={}, identity=None, started=None)
         return run.replace(**parts)
 
@@ -126,7 +126,7 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def rejects(self) -> Sequence[Reject]:
-        """Return the rejects. A review names one by its place, from 1, so further ones are added at the end."""
+        """Return the rejects. Reviews refer to them by position, from 1, so new ones are added at the end."""
         return self._read(lambda store: list(store.results.rejects()))
 
     @cached_property
@@ -146,12 +146,12 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def reviews(self) -> Sequence[Review]:
-        """Return every review, in order, those that were taken back among them."""
+        """Return every review in order, withdrawn ones among them."""
         return self._read(lambda store: store.reviews.all())
 
     @cached_property
     def consensus(self) -> Mapping[str, Consensus]:
-        """Return what the reviewers of each sample come to, by the id of the sample."""
+        """Return the consensus of reviewers on each sample, by sample id."""
         return readings(standing(self.reviews))
 
     @cached_property
@@ -161,7 +161,7 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def parents(self) -> tuple[Parent, ...]:
-        """Return what a run that is made of this one comes from: this one."""
+        """Return this run as the parent of a run that is made from it."""
         return self._read(lambda store: (_parent(store, self.folder, len(self.samples)),))
 
     @cached_property
@@ -190,24 +190,24 @@ class Run(Sequence[Sample]):
 
     @cached_property
     def summary_lines(self) -> Sequence[str]:
-        """Return what was kept, what was refused and why, and what it took."""
+        """Return the lines on accepted samples, rejects and cost."""
         return self._read(lambda store: account(store, self.record["reason"]))
 
     def replace(self, **parts: Unpack[RunParts]) -> Self:
-        """Return the run with other parts in the place of its own."""
+        """Return a copy of the run with some parts replaced."""
         known = {name: value for name, value in self.__dict__.items() if name not in ("consensus", "summary_lines")}
         other = type(self)(self.folder)
         other.__dict__ |= known | parts
         return other
 
     def only(self, places: Iterable[int]) -> Self:
-        """Return the run with those samples alone that stand at ``places``, from 0, in that order."""
+        """Return a copy of the run with only the samples at ``places``, from 0, in that order."""
         chosen = list(places)
         samples = [self.samples[place] for place in chosen]
         return self.replace(samples=samples, question_vectors=self.question_vectors[chosen])
 
     def reviewed(self, *, signed: bool = False) -> Self:
-        """Return the run as reviewers left it: with their corrections, and without the samples that they refused.
+        """Return the reviewed run: with corrections, and without refused samples.
 
         A sample that nobody reviewed stays, and so does one that reviewers dispute; ``signed`` leaves out both.
         """
@@ -221,7 +221,7 @@ class Run(Sequence[Sample]):
         return self.only(places).replace(samples=samples)
 
     def lineage(self, command: str, **options: Any) -> Lineage:
-        """Return the lineage of what a command makes of this run."""
+        """Return the lineage of a run that a command makes from this one."""
         return Lineage(command=command, options=options, parents=self.parents)
 
     def __len__(self) -> int:
@@ -332,7 +332,7 @@ def _fill(store: RunStore, run: Run) -> None:
 
 
 def _digest(run: Run) -> str:
-    """Return one SHA-256 of the content: the same content is the same run, whatever made it."""
+    """Return one SHA-256 of the content, which does not depend on how the run was made."""
     total = hashlib.sha256(json.dumps(run.settings["models"], sort_keys=True).encode())
     for items in (run.samples, run.chunks, run.rejects):
         total.update(f"{len(items)}\n".encode())
@@ -344,7 +344,7 @@ def _digest(run: Run) -> str:
 def check_references(
     store: RunStore, samples: Sequence[Sample], chunks: Sequence[Chunk], documents: Sequence[Document]
 ) -> None:
-    """Refuse a run whose samples rest on chunks, or whose chunks on documents, that it does not hold.
+    """Refuse a run whose samples refer to chunks, or whose chunks to documents, that it does not hold.
 
     Raises:
         DamagedRunError: the message names the sample or the chunk.

@@ -40,7 +40,7 @@ class _InterruptedError(GroundsetError):
 
 
 class _Group(TyperGroup):
-    """Tells an interruption from a command that ends with status 130 and has said so itself."""
+    """Turns an interruption into an error, unless the command has reported it itself."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -50,7 +50,7 @@ class _Group(TyperGroup):
 
 
 def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
-    """Return the whole command tree; the options of recipes are in it only if ``arguments`` name `generate`.
+    """Build the whole command tree; the options of recipes are in it only if ``arguments`` name `generate`.
 
     Command modules are imported here; they import torch, DSPy and their like only when they run, so that
     `--help` is instant.
@@ -81,7 +81,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
 
 
 def _group(name: str) -> typer.Typer:
-    """Return a group of commands; one without a command of its own shows its help or does the first of them."""
+    """Build a group of commands; called without a command it shows its help, or runs its default."""
     text, alone = _GROUPS[name]
     group = typer.Typer(name=name, help=text, no_args_is_help=alone is None, invoke_without_command=alone is not None)
 
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def asks_the_hub(arguments: Sequence[str]) -> bool:
-    """Return whether a command line asks for the Hugging Face Hub: by an option, or to send something there."""
+    """Return whether a command line needs the Hugging Face Hub."""
     pushes = "push" in arguments[:1] and not any(each.partition("=")[0] == "--dry-run" for each in arguments)
     return pushes or "--hub" in arguments
 
@@ -124,7 +124,7 @@ def _root(
 
 
 def _run(arguments: list[str]) -> int:
-    """Run a command and turn whatever it raises into one line and an exit status."""
+    """Run a command, and turn exceptions into one line and an exit status."""
     try:
         _refuse_empty(arguments)
         with starting.loading(arguments):
@@ -160,7 +160,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """Refuse empty arguments: as a path, one would name the working folder, which nobody meant.
+    """Refuse empty arguments, which as a path would name the working folder.
 
     Raises:
         InputError: there is one, as a variable of a shell makes that is not set.

@@ -1,4 +1,4 @@
-"""Commands: how one is declared, and what the command line and Python make of it.
+"""How a command is declared, and how the command line and Python functions are built from it.
 
 A module of this folder with a row ``COMMAND`` is a command. Its options are the fields of a pydantic model, whose
 docstring is the help. Paths are checked while options are read, before any work is done.
@@ -43,17 +43,17 @@ class Parameter(NamedTuple):
 
     @property
     def extra(self) -> dict[str, Any]:
-        """Return what :func:`groundset.options.option` noted beside type, default and help."""
+        """Return the extra settings of :func:`groundset.options.option`."""
         return dict(self.field.json_schema_extra) if isinstance(self.field.json_schema_extra, dict) else {}
 
     @property
     def python_name(self) -> str:
-        """Return what Python and Typer call the parameter."""
+        """Return the name of the parameter in Python and for Typer."""
         return str(self.extra.get("parameter") or self.name)
 
     @property
     def shown_default(self) -> str:
-        """Return the default as a person reads it; empty if there is none to tell."""
+        """Return the default as text for the help; empty if it has none."""
         shown = self.extra.get("show_default", True)
         if isinstance(shown, str):
             return shown
@@ -71,7 +71,7 @@ class Parameter(NamedTuple):
         return f"Of {', '.join(self.recipes)}: {text}" if self.recipes else text
 
     def for_command_line(self) -> inspect.Parameter:
-        """Return the parameter that Typer reads; values are checked by the model, not by Typer."""
+        """Return the parameter for Typer; values are checked by the model, not by Typer."""
         kind, extra = _plain(self.field.annotation), self.extra
         choices = [str(choice) for choice in _members(kind) if isinstance(choice, str)]
         several = get_origin(kind) is tuple
@@ -139,7 +139,7 @@ class Command:
     parameters: Callable[[bool], Iterable[Parameter]] | None = None
 
     def for_typer(self, *, with_recipes: bool) -> Callable[..., None]:
-        """Return the function that Typer makes the command of."""
+        """Build the function that Typer registers."""
 
         def called(**values: Any) -> None:
             self.run(self.options.parse(values) if self.parameters is None else values)
@@ -153,7 +153,7 @@ class Command:
 
 
 def parameters_of(options: type[BaseModel], *, without: Collection[str] = (), layered: bool = False) -> list[Parameter]:
-    """Return the fields of a model that are options, which are those with a description."""
+    """Return the options among the fields of a model: those with a description."""
     fields = options.model_fields.items()
     return [Parameter(name, field, layered) for name, field in fields if field.description and name not in without]
 
@@ -176,7 +176,7 @@ def describe(parameters: Iterable[Parameter]) -> str:
 def takes_options(
     options: type[_Options], *positional: str
 ) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """Let Python call a function of options with keyword arguments.
+    """Make a function that takes options callable with keyword arguments.
 
     Signature, help and checks are made from the options. A method of a run has the run's folder as option ``run``.
 
@@ -209,7 +209,7 @@ def takes_options(
 
 
 def as_values(parameters: Iterable[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options from what Python gave by parameter: one path or several, with ``~`` for the user's home."""
+    """Return option values from Python arguments; a path option takes one path or several, ``~`` is the user's home."""
     found: dict[str, Any] = {}
     for each in parameters:
         value = values.get(each.python_name)
@@ -234,7 +234,7 @@ def with_arguments(text: str, parameters: Iterable[Parameter]) -> str:
 
 
 def _plain(kind: Any) -> Any:
-    """Return a type without what pydantic checks of it."""
+    """Return a type without pydantic's annotations."""
     if get_origin(kind) is Annotated:
         return _plain(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):

@@ -1,4 +1,4 @@
-"""`groundset drop`: a set without what nobody wants in it."""
+"""`groundset drop`: remove samples by a condition."""
 
 from groundset.commands.declare import Command, NewRun, RunFolder
 from groundset.options import CommandOptions, option

@@ -1,4 +1,4 @@
-"""`groundset experiments` and `groundset promote`: what was compiled, and which of it is in use."""
+"""`groundset experiments`: list tracked compiles."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""`groundset import`: a set that was made elsewhere becomes a run."""
+"""`groundset import`: make a run from an evaluation set made elsewhere."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`groundset judge`: the critics alone, over chunks or questions in a JSONL file."""
+"""`groundset judge`: judge chunks or questions in a JSONL file."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`groundset labels check`: are files of labels and gold rows right?"""
+"""`groundset labels check`: validate files of labels and gold rows."""
 
 from pathlib import Path
 

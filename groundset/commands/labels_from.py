@@ -1,4 +1,4 @@
-"""`groundset labels from`: labels of what people reviewed."""
+"""`groundset labels from`: make labels from reviews."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`groundset labels stats`: what files of labels and gold rows hold."""
+"""`groundset labels stats`: count labels and gold rows."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`groundset merge`: several runs as one."""
+"""`groundset merge`: merge several runs into one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`groundset models list`: what the catalogue and the cache hold."""
+"""`groundset models list`: list the models of the catalogue and the cache."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from groundset.options import CommandOptions
 
 
 class _Listed(NamedTuple):
-    """What is told of a model; the licence of a file of the Hub stands on its page only."""
+    """A row of the list; the licence of a Hub file is only on its page."""
 
     name: str
     role: str

@@ -1,4 +1,4 @@
-"""`groundset models pull`: weights onto this machine."""
+"""`groundset models pull`: download models."""
 
 from groundset.commands.declare import Command
 from groundset.models.catalogue import get_entry

@@ -1,4 +1,4 @@
-"""`groundset promote`: take a compile into use."""
+"""`groundset promote`: make a compile the champion."""
 
 from groundset.commands.declare import Command, Tracking
 from groundset.commands.output.targets import say_where

@@ -1,4 +1,4 @@
-"""`groundset push`: a run on the Hugging Face Hub."""
+"""`groundset push`: publish a run on the Hugging Face Hub."""
 
 from groundset.commands.declare import Command, NewFolder, RunFolder, Signed
 from groundset.options import CommandOptions, option

@@ -1,4 +1,4 @@
-"""`groundset relabel`: a set that another critic has judged."""
+"""`groundset relabel`: judge the questions of a run with another critic."""
 
 from groundset.commands.declare import Command, Compiled, Critic, NewRun, RunFolder, Tracking
 from groundset.options import CommandOptions, option

@@ -1,4 +1,4 @@
-"""`groundset roundtrip`: the questions of a run, searched again by other retrievers."""
+"""`groundset roundtrip`: compare retrievers on the questions of a run."""
 
 import csv
 import json

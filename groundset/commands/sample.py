@@ -1,4 +1,4 @@
-"""`groundset sample`: a part of a set."""
+"""`groundset sample`: draw samples into a smaller run."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""`groundset split`: a set with splits that nothing leaks between."""
+"""`groundset split`: put samples into splits without leaks."""
 
 from groundset.commands.declare import Command, NewRun, RunFolder
 from groundset.options import CommandOptions, option

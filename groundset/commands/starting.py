@@ -1,4 +1,4 @@
-"""The start of a command: when it was, and what is said while the libraries that it rests on are loaded."""
+"""The start of a command: its time, and the notice while libraries are loaded."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ _began: ContextVar[float] = ContextVar("began")
 
 
 def begin() -> None:
-    """Take this moment for the start of the command."""
+    """Record the start time of the command."""
     _began.set(time.monotonic())
 
 
@@ -25,7 +25,7 @@ def began() -> float:
 
 @contextmanager
 def loading(arguments: Sequence[str]) -> Iterator[None]:
-    """Say that libraries are loaded in the block, if it takes long enough for somebody to wonder."""
+    """Print a notice if the block, which loads libraries, takes long."""
     timer = threading.Timer(_PATIENCE_SECONDS, typer.echo, ["Loading groundset."], {"err": True})
     timer.daemon = True
     if _SILENT.isdisjoint(arguments):

@@ -1,4 +1,4 @@
-"""`groundset update`: a set brought up to date with its documents."""
+"""`groundset update`: update a run to changed documents."""
 
 from pathlib import Path
 

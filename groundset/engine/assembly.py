@@ -1,4 +1,4 @@
-"""What a run is made with, put together: its chunks as they were read, the tools of its recipe, agenda and engine."""
+"""Assembly of a run: its analysed chunks, the tools of its recipe, agenda and engine."""
 
 from dataclasses import replace
 from typing import Protocol
@@ -30,7 +30,7 @@ _SURELY_BAD = 0.1
 
 
 class Shown(Watcher, Phases, Protocol):
-    """What shows how far a run is, before its first attempt and in it."""
+    """Progress displays of a run: of its preparation, and of its attempts."""
 
 
 def prepare_engine(
@@ -44,7 +44,7 @@ def prepare_engine(
     stop: Stop,
     clock: Clock,
 ) -> RunEngine:
-    """Read the chunks of a run, and return the engine that goes on with it where the store has it.
+    """Analyse the chunks of a run, and build the engine that continues it from the state in the store.
 
     Raises:
         RunStoppedError: somebody asked to stop; what was read is stored.
@@ -121,7 +121,7 @@ def prepare_engine(
 
 
 def _demands(store: RunStore, recipe: Recipe, config: RunConfig, material: Material) -> list[Demand]:
-    """Return what the run was asked for, as plans are made of it, the earliest first."""
+    """Return the demands on a run, from which attempts are planned, the earliest first."""
     demands = []
     for asked in asked_so_far(store, recipe):
         options = config.options.model_copy(update=asked.options)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def cut_corpus(paths: Sequence[str | Path], given: Mapping[str, Any], embedder: str) -> "Corpus":
-    """Read files, folders and globs, and cut them; ``given`` are fields of :class:`groundset.corpus.CorpusOptions`.
+    """Read files, folders and globs, and chunk them; ``given`` are fields of :class:`groundset.corpus.CorpusOptions`.
 
     Raises:
         InputError: a document or an option is wrong.

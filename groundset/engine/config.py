@@ -38,7 +38,7 @@ _NAMES_OR_PATHS = ("lm", "critic_lm", "compiled", "embedder", "vector_store")
 
 
 class RunConfig(RunOptions):
-    """Everything that a run is asked for; see :class:`RunOptions`.
+    """The whole configuration of a run; see :class:`RunOptions`.
 
     ``options`` are all options of the recipe. ``lm_file`` and ``critic_lm_file`` are the files that named the models,
     None if the caller did.
@@ -67,7 +67,7 @@ class RunConfig(RunOptions):
 
     @property
     def deciding(self) -> str:
-        """Return the name of the critic; that of modes that do not write freely where nobody chose one."""
+        """Return the name of the critic, by default that of modes that do not write freely."""
         return self.critic or "head"
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class RunConfig(RunOptions):
         return options | recipe_options
 
     def corpus_options(self) -> CorpusOptions:
-        """Return the part that says how documents become chunks."""
+        """Return the options that say how documents become chunks."""
         cuts = {name: getattr(self, name) for name in ChunkingOptions.model_fields}
         return CorpusOptions(
             **{**cuts, "min_length": self.row.min_length if self.min_length is None else self.min_length}
@@ -194,7 +194,7 @@ def _anchored(options: dict[str, Any], file: Path) -> dict[str, Any]:
 
 
 def _paths_from(folder: Path, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return those options that hold a path where others hold a name, with an absolute one."""
+    """Return the options that may hold a path or a name, with paths made absolute."""
     found = {}
     for name in _NAMES_OR_PATHS:
         value = options.get(name)
@@ -204,7 +204,7 @@ def _paths_from(folder: Path, options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _path_in(option: str, value: str, folder: Path) -> str:
-    """Return the path that the value of an option holds, nothing if it holds a name."""
+    """Return the path in the value of an option, None if it holds a name."""
     if option == "vector_store":
         kind, _, path = value.partition(":")
         return path if kind in STORES and STORES[kind].takes_folder else ""
@@ -222,7 +222,7 @@ MODE_FILE = "mode.json"  # beside the compiled states of a model
 
 
 class ModeState(BaseModel):
-    """The mode that was found best for a model: ``<model>/mode.json`` beside its compiled states.
+    """The mode measured best for a model: ``<model>/mode.json`` beside its compiled states.
 
     ``measured`` says in words on what; ``critic`` decides where nobody names one.
     """
@@ -235,7 +235,7 @@ class ModeState(BaseModel):
 
 
 class ChosenMode(NamedTuple):
-    """The mode of a run and why it was taken.
+    """The mode of a run and why it was chosen.
 
     ``given`` is the configuration as it was given, ``config`` the same with everything that follows from the mode.
     """
@@ -247,7 +247,7 @@ class ChosenMode(NamedTuple):
 
 
 def choose_mode(config: RunConfig) -> ChosenMode:
-    """Return the mode that a configuration comes to.
+    """Return the mode that a configuration leads to.
 
     Raises:
         InputError: there is no such mode, or it cannot do what other options ask for.

@@ -70,7 +70,7 @@ class Duplicates:
         return None
 
     def add(self, question: str, vector: Vectors, *, answer: str = "", chunks: Iterable[str] = ()) -> None:
-        """Remember an accepted question; see :meth:`find`."""
+        """Add an accepted question; see :meth:`find`."""
         count = len(self._questions)
         if self._vectors is None or count == len(self._vectors):
             grown = np.zeros((max(64, 2 * count), len(vector)), dtype=np.float32)
@@ -85,7 +85,7 @@ class Duplicates:
 
 
 def repetitions(questions: Sequence[str], vectors: Vectors) -> Iterator[tuple[int, int]]:
-    """Yield the places of every two questions of which one repeats the other; see :class:`Duplicates`."""
+    """Yield the positions of every two questions of which one repeats the other; see :class:`Duplicates`."""
     same: dict[str, int] = {}
     for place, question in enumerate(questions):
         first = same.setdefault(normalise(question), place)
@@ -100,7 +100,7 @@ def repetitions(questions: Sequence[str], vectors: Vectors) -> Iterator[tuple[in
 
 
 def source_of(made: Draft | Sample) -> dict[str, Any]:
-    """Return what :class:`Duplicates` takes beside a question: its answer and the ids of its chunks."""
+    """Return the answer and the chunk ids of a question, as :class:`Duplicates` takes them."""
     return {"answer": made.answer, "chunks": [chunk.chunk_id for chunk in made.contexts]}
 
 

@@ -51,7 +51,7 @@ class Workers:
             thread.start()
 
     def submit(self, work: Callable[[], _T]) -> "Future[_T]":
-        """Let the next free thread do some work."""
+        """Submit work to the next free thread."""
         future: Future[_T] = Future()
 
         def job() -> None:
@@ -72,7 +72,7 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let the threads end after the work that they have; nobody waits for them."""
+        """Let the threads end after their current work, without waiting for them."""
         for _ in self._threads:
             self._jobs.put(None)
 
@@ -82,14 +82,14 @@ class Workers:
 
 
 class Watcher(Protocol):
-    """Shows how a run proceeds; its methods are called from the thread that they report on."""
+    """Shows the progress of a run; its methods are called from the thread that they report on."""
 
     def step(self, record: StepRecord) -> None:
-        """Take the record of a step."""
+        """Receive the record of a step."""
         ...
 
     def decided(self, settlement: Settlement) -> None:
-        """Take the decision on an attempt."""
+        """Receive the decision on an attempt."""
         ...
 
     def tick(self) -> None:
@@ -99,7 +99,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Maker:
-    """What attempts are made with: the program, and DSPy's settings for it."""
+    """The program that makes attempts, and DSPy's settings for it."""
 
     program: Program
     lm: Any
@@ -107,7 +107,7 @@ class Maker:
 
 
 class RunEngine:
-    """Makes attempts until enough samples are accepted, the chunks are used up or somebody asks to stop.
+    """Makes attempts until enough samples are accepted, the chunks are used up or the run is stopped.
 
     Attributes:
         has_ended: whether no call is running any more; False after a stop that did not wait for a slow one.
@@ -122,7 +122,7 @@ class RunEngine:
         stop: Stop,
         clock: Clock,
     ) -> None:
-        """Take up the run where the store has it."""
+        """Prepare the run from the state in the store."""
         self._store = store
         self._planner = planner
         self._maker = maker
@@ -134,7 +134,7 @@ class RunEngine:
         self.has_ended = True
 
     def restore(self) -> None:
-        """Follow the decisions of earlier processes, so that the next attempt is the first one without any."""
+        """Replay the decisions of earlier processes, so that the next attempt is the first undecided one."""
         results = self._store.results
         self._planner.restore(zip(results.samples(), results.vectors(), strict=True))
         for number, verdict in self._store.attempts.verdicts():
@@ -252,7 +252,7 @@ class RunEngine:
         return outcome
 
     def _end_attempts(self) -> None:
-        """Let attempts in flight end after their running calls, and wait a little for that."""
+        """Let attempts in flight end after their running calls, and wait a short time for them."""
         grace = HASTY_GRACE_SECONDS if self._stop.asked else GRACE_SECONDS
         self._stop.ask()
         futures = [future for _, future in self._running.values()]
@@ -263,7 +263,7 @@ FAILURES_IN_A_ROW = 5
 
 
 def outcome_of(error: BaseException, attempt: Attempt) -> Outcome | None:
-    """Return the outcome of an attempt that a chunk longer than the model's context ended, else None."""
+    """Return the outcome of an attempt whose chunk did not fit the model's context, else None."""
     if not isinstance(error, ContextWindowExceededError):
         return None
     reason = f"longer than the language model's context: {plain_words(error)}"
@@ -273,7 +273,7 @@ def outcome_of(error: BaseException, attempt: Attempt) -> Outcome | None:
 
 
 def fatal_error(error: BaseException) -> GroundsetError | None:
-    """Return the error that stops the run because no other attempt could fare better, else None.
+    """Return the error that every further attempt would meet too and so stops the run, else None.
 
     That is: our own errors, which DSPy wraps when they come from below it (a full disk, say); and everything
     that DSPy reports of the way to the model, after its own retries. A refused request is no such thing.

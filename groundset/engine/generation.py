@@ -65,7 +65,7 @@ def run_generation(
     openers: Openers | None = None,
     recipe: Recipe | None = None,
 ) -> RunResult:
-    """Begin the run in ``out``, or go on with it, until it ends.
+    """Start the run in ``out``, or continue it, until it ends.
 
     Nothing is written before everything has been checked. Weights are loaded last: what is read off the chunks ahead
     has all cores for itself. A run that was asked for less goes on with what it has. ``again`` is what a second signal
@@ -180,7 +180,7 @@ def _refuse_derived(store: RunStore, out: Path) -> None:
 
 
 def _name_lm(spec: str) -> ModelName | None:
-    """Return what names a language model, None if that is known only once it has been fetched."""
+    """Return the name and hash of a language model, None if they are known only once it has been fetched."""
     from groundset.models.hub import fetched_sha256
     from groundset.models.hub_names import HubSpec
     from groundset.models.specs import LocalSpec, parse_spec
@@ -220,14 +220,14 @@ def _all_usage(store: RunStore, usage: Usage) -> Usage:
 
 
 def _ending(store: RunStore) -> Ending | None:
-    """Return how a run ended for good, None if there is something left to do."""
+    """Return how a run ended for good, None if work is left."""
     if store.results.count() == store.meta("asked"):
         return "complete"
     return "short" if store.meta("ending") == "short" else None
 
 
 def _recorded(chosen: ChosenMode) -> dict[str, Any]:
-    """Return the configuration as it was given, but for the rank: figures of retrieval cannot be read without it."""
+    """Return the configuration as given, with the resolved rank, which figures of retrieval depend on."""
     given, settled = chosen.given.anchored().to_dict(), chosen.config.to_dict()
     return {name: settled[name] if name == "max_rank" else value for name, value in given.items()}
 
@@ -274,7 +274,7 @@ _FINISHED = ("complete", "short")
 
 
 class MadeRun(NamedTuple):
-    """A run and what became of tracking it: ``tracked`` says as what and where, ``untracked`` why it is not."""
+    """A run and the outcome of tracking it: ``tracked`` says as what and where, ``untracked`` why it is not."""
 
     result: RunResult
     tracked: "Tracked | None" = None
@@ -294,7 +294,7 @@ def make_run(
     again: Callable[[int], object] | None = None,
     started: float | None = None,
 ) -> MadeRun:
-    """Begin the run in ``out``, or go on with it, and log it once it has finished.
+    """Start the run in ``out``, or continue it, and log it once it has finished.
 
     Args:
         given: options by field name; see :func:`groundset.engine.config.make_config`.

@@ -34,14 +34,14 @@ _NOT_PLAIN = {
 
 
 class ModelName(NamedTuple):
-    """What names a model, and the hash of its weights where they are known; only the hash is compared then."""
+    """The name of a model and the hash of its weights; where the hash is known, only it is compared."""
 
     name: str
     sha256: str | None
 
 
 def identity_of(config: RunConfig) -> Identity:
-    """Return what the configuration and the bytes of its documents say about the results.
+    """Return the part of the identity that follows from the configuration and the bytes of its documents.
 
     Raises:
         InputError: a document or folder does not exist.
@@ -57,7 +57,7 @@ def identity_of(config: RunConfig) -> Identity:
 
 
 def with_models(identity: Identity, **models: ModelName | None) -> Identity:
-    """Return the identity together with models, by option name; None says that there is none."""
+    """Return the identity with models added by option name; None for a model that the run does not have."""
     return {**identity, **{option: model and model._asdict() for option, model in models.items()}}
 
 
@@ -68,7 +68,7 @@ def identity_digest(identity: Mapping[str, Any]) -> str:
 
 
 def check_same(stored: Mapping[str, Any], asked: Mapping[str, Any], folder: Path) -> None:
-    """Refuse to continue a run that was created with something else; what ``asked`` does not know yet is not compared.
+    """Refuse to continue a run that was created with something else; what ``asked`` lacks is not compared.
 
     Raises:
         RunMismatchError: the message names each option that differs, and both values.
@@ -82,7 +82,7 @@ def check_same(stored: Mapping[str, Any], asked: Mapping[str, Any], folder: Path
 
 
 def _compared(value: Any) -> Any:
-    """Return what two values are compared by: weights by their hash, else by name."""
+    """Return the value to compare: the hash of weights, else the name."""
     if isinstance(value, dict) and "sha256" in value:
         return value["sha256"] or value["name"]
     return value
@@ -136,7 +136,7 @@ def _shown(value: Any) -> str:
 
 
 class Asked(NamedTuple):
-    """What a run is asked for from an attempt on.
+    """What is requested of a run from an attempt on.
 
     Attributes:
         first: the number of the first attempt that is planned so.
@@ -150,17 +150,17 @@ class Asked(NamedTuple):
 
     @property
     def demand(self) -> tuple[int | None, dict[str, Any]]:
-        """Return what is asked for, without where it begins."""
+        """Return the request without the attempt that it starts from."""
         return self.size, self.options
 
 
 def asked_now(config: RunConfig, recipe: Recipe, first: int = 0) -> Asked:
-    """Return what a configuration asks for."""
+    """Return what a configuration requests."""
     return Asked(first, config.size or recipe.size, {name: getattr(config.options, name) for name in recipe.growing})
 
 
 def asked_so_far(store: RunStore, recipe: Recipe) -> list[Asked]:
-    """Return what the run in a store was asked for, the earliest first."""
+    """Return all that was requested of the run in a store, the earliest first."""
     growth = store.meta("growth")
     if not growth:  # a run of a version whose runs could not grow
         configuration = store.required("configuration")
@@ -172,12 +172,12 @@ def asked_so_far(store: RunStore, recipe: Recipe) -> list[Asked]:
 
 
 def growth_record(growth: Sequence[Asked]) -> list[dict[str, Any]]:
-    """Return what is stored, and said in ``run.json``, of what a run was asked for."""
+    """Return the entry of the store and of ``run.json`` on what was requested of a run."""
     return [{"first": each.first, "size": each.size, **each.options} for each in growth]
 
 
 def grown(store: RunStore, config: RunConfig, recipe: Recipe, folder: Path) -> list[Asked] | None:
-    """Return what a stored run was asked for once it is asked for something else now, None if it is the same.
+    """Return the requests of a stored run with a new one added, None if nothing new is requested.
 
     Raises:
         InputError: less is asked for than there is.
@@ -203,7 +203,7 @@ def grown(store: RunStore, config: RunConfig, recipe: Recipe, folder: Path) -> l
 
 
 def grow(store: RunStore, config: RunConfig, growth: Sequence[Asked]) -> None:
-    """Store what a run is asked for from now on; what was planned before and is not decided is forgotten."""
+    """Store what is requested of a run from now on, and drop planned attempts that are undecided."""
     now = growth[-1]
     configuration = {**store.required("configuration"), "size": config.size, **now.options}
     store.replan({"growth": growth_record(growth), "configuration": configuration, "asked": now.size, "ending": None})

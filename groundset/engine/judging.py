@@ -1,4 +1,4 @@
-"""The critics alone, over rows that hold a chunk, or a question and its passage."""
+"""The critics by themselves, on rows that hold a chunk, or a question and its passage."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -37,7 +37,7 @@ def judge(
     tracking: str | None = None,
     quiet: bool = False,
 ) -> list[Row]:
-    """Return rows with what a critic says of each; see :func:`groundset.judge`.
+    """Return rows with the judgement of each; see :func:`groundset.judge`.
 
     Raises:
         InputError: a row or an option is wrong; the message names it.
@@ -68,7 +68,7 @@ def judge(
 
 
 def judging_lm(critic: str, lm: str | None, critic_lm: str | None) -> str | None:
-    """Return the language model that a critic asks: where nothing is written, ``--lm`` and ``--critic-lm`` name one.
+    """Return the language model that a critic asks, which ``--lm`` and ``--critic-lm`` both may name.
 
     Raises:
         InputError: they name two, or the critic asks none.
@@ -107,7 +107,7 @@ def judged_rows(
     tracking: str | None = None,
     journal: "CallFile | None" = None,
 ) -> Iterator[Row]:
-    """Load what the critic needs, and yield each row with what the critic said; see :func:`judge`.
+    """Load the critic, and yield each row with its judgement; see :func:`judge`.
 
     ``journal`` keeps the finished calls of a language model, in memory by default.
 
@@ -121,7 +121,7 @@ def judged_rows(
         for start in range(0, len(rows), size):
             batch = rows[start : start + size]
             for row, decision in zip(batch, decide(batch), strict=True):
-                yield {**row, **_told(decision)}
+                yield {**row, **_judgement(decision)}
             advance(len(batch))
 
 
@@ -154,7 +154,7 @@ def open_critic(
     tracking: str | None = None,
     journal: "CallFile | None" = None,
 ) -> Iterator[OpenCritic]:
-    """Load what a critic needs; see :func:`judge`."""
+    """Load a critic; see :func:`judge`."""
     from groundset.engine.states import Users, load_compiled
     from programs.critics import EMBEDDING, MODEL_FREE, check_critic, open_critics
     from programs.languages import LANGUAGES
@@ -197,7 +197,7 @@ def open_judge(
     tracking: str | None = None,
     journal: "CallFile | None" = None,
 ) -> Iterator[Decide]:
-    """Load what the critic needs and yield what judges a batch of rows."""
+    """Load the critic, and yield a function that judges a batch of rows."""
     from programs.judging import judge_chunks, judge_questions
 
     with open_critic(critic, lm, embedder, compiled, tracking, journal) as opened:
@@ -211,8 +211,8 @@ def open_judge(
             )
 
 
-def _told(decision: "Decision") -> Row:
-    """Return what is added to a row."""
+def _judgement(decision: "Decision") -> Row:
+    """Return the fields that are added to a row."""
     return {
         "probability": round(decision.probability, 6),
         "verdict": "good" if decision.good else "bad",

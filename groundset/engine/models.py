@@ -1,4 +1,4 @@
-"""The models of a run: what is checked before anything is written, and loaded when it is needed."""
+"""The models of a run: checked before anything is written, and loaded when needed."""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -19,12 +19,12 @@ Open = Callable[..., Any]
 
 
 def languages_with(parser: Any) -> Languages:
-    """Return the table of languages with a parser; without one, the form of an answer makes it easy."""
+    """Return the languages with a parser; without one, only the form of an answer makes a question easy."""
     return Languages(LANGUAGES, parser if parser.sha256 else None)
 
 
 class Openers(NamedTuple):
-    """What opens the models of a run; by default the real ones. A seam for tests."""
+    """The functions that open the models of a run; replaced in tests."""
 
     language_model: Open | None = None
     embedder: Open | None = None
@@ -32,7 +32,7 @@ class Openers(NamedTuple):
 
 
 class Journals(NamedTuple):
-    """Where finished calls are kept: those of the model that writes, and those of a second one that judges."""
+    """The journals of finished calls: of the model that writes, and of a second one that judges."""
 
     generator: StoppableJournal
     critic: StoppableJournal
@@ -42,7 +42,7 @@ class _LazyModel:
     """A language model that is loaded when it is asked for; one on a server is opened, and thereby checked, at once."""
 
     def __init__(self, text: str, spec: ModelSpec | None, open_model: Open) -> None:
-        """Verify what a specification names; without one, ``open_model`` knows what the text means."""
+        """Verify the model of a specification; without one, ``open_model`` knows what the text means."""
         if spec is not None:
             spec = ensure_available(spec)  # before documents are read, which can take minutes
         self.text, self.spec = text, spec
@@ -51,7 +51,7 @@ class _LazyModel:
 
     @property
     def name(self) -> ModelName:
-        """Return what names it; weights need not be loaded for that."""
+        """Return its name and hash, without loading its weights."""
         if isinstance(self.spec, LocalSpec):
             return ModelName(self.spec.name, self.spec.sha256)
         return ModelName(self.opened.name, self.opened.sha256)
@@ -135,7 +135,7 @@ class RunModels:
         self.critic_name = None if self._judging is self._model else self._judging.name
 
     def take(self, adapters: Mapping[str, Path]) -> None:
-        """Load the language model with these adapters when it is asked for.
+        """Set the adapters that the language model is loaded with.
 
         Raises:
             WeightsError: one of them cannot be loaded.
@@ -164,7 +164,7 @@ class RunModels:
 
     @cached_property
     def languages(self) -> Languages:
-        """Return what is known of languages, with the syntax of those that the parser reads."""
+        """Return the table of languages, with the syntax of those that the parser reads."""
         return languages_with(self.parser)
 
     def named(self, identity: Identity) -> Identity:
@@ -179,7 +179,7 @@ class RunModels:
 
 
 def _spec_of(text: str, file: Path | None, option: str) -> ModelSpec:
-    """Return what an option names; a key goes to another machine only if a person named its address, and no file."""
+    """Return the model of an option; a key goes to another machine only if a person gave the address."""
     spec = parse_spec(text)
     if isinstance(spec, OpenAISpec) and file is not None and not spec.is_here:
         return replace(spec, takes_key=False, option=option)

@@ -1,4 +1,4 @@
-"""The planner of a run: what to try next, and which of the questions that come of it are accepted.
+"""The planner of a run: which attempt comes next, and which of its questions are accepted.
 
 The plan of an attempt is a pure function of what is asked for, of the outcomes that were decided at least ``WINDOW``
 attempts before it, and of the earlier outcomes of its own contexts. Up to ``WINDOW`` attempts may therefore run at the
@@ -20,7 +20,7 @@ from programs.types import Attempt, Context, Draft, Outcome, Reject, Sample
 
 
 class Demand(NamedTuple):
-    """What a run is asked for from an attempt on.
+    """What is requested of a run from an attempt on.
 
     Attributes:
         first: the number of that attempt.
@@ -34,7 +34,7 @@ class Demand(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """What was decided on an attempt: its verdict, the accepted sample with its vector, the rejects."""
+    """The decision on an attempt: its verdict, the accepted sample with its vector, the rejects."""
 
     verdict: Verdict
     sample: Sample | None
@@ -97,7 +97,7 @@ class Planner:
 
     @property
     def is_full(self) -> bool:
-        """Return whether all samples that were asked for are there."""
+        """Return whether all requested samples are accepted."""
         return self.accepted.total() == sum(self._goal.values())
 
     @property
@@ -111,16 +111,16 @@ class Planner:
         return self._gone >= self._places
 
     def restore(self, samples: Iterable[tuple[Sample, Vectors]]) -> None:
-        """Take up the samples that an earlier process accepted; its verdicts follow by :meth:`follow`."""
+        """Restore the samples that an earlier process accepted; its verdicts follow by :meth:`follow`."""
         for sample, vector in samples:
             self._accept(sample, vector)
 
     def follow(self, verdict: Verdict) -> None:
-        """Take the verdict on the earliest attempt that has none yet."""
+        """Apply the verdict on the earliest undecided attempt."""
         self._verdicts.append(verdict)
 
     def next(self) -> Attempt | None:
-        """Return the next attempt, or None if a verdict is needed first or nothing is left to ask."""
+        """Return the next attempt, None if a verdict is needed first or nothing is left to ask."""
         while self._later and self._later[0].first <= self._planned:
             self._change_agenda(self._later.pop(0))
         horizon = self._planned - self._window + 1
@@ -145,7 +145,7 @@ class Planner:
         return len(self._agenda.keys) * self._agenda.rounds
 
     def _change_agenda(self, demand: Demand) -> None:
-        """Take up another agenda, and go through all of it.
+        """Switch to another agenda, from its beginning.
 
         Keys that were not drawn yet come first, if there are any; what the others were asked is known of their past.
         """
@@ -168,7 +168,7 @@ class Planner:
             self._known += 1
 
     def _wanted(self, offers: Mapping[str, tuple[Context, ...]], round_: int) -> Mapping[str, tuple[Context, ...]]:
-        """Return the offers of which samples are still wanted; after some rounds a mix gives way to the size."""
+        """Return the offers whose evolution is still below its quota; after some rounds quotas no longer apply."""
         if round_ >= self._mix_rounds and self._shares.get("simple", 0):
             return offers
         return {kind: each for kind, each in offers.items() if self._known_accepted[kind] < self._shares.get(kind, 0)}
@@ -202,7 +202,7 @@ class Planner:
         return attempt
 
     def decide(self, attempt: Attempt, outcome: Outcome) -> Settlement:
-        """Accept one question of the earliest attempt that has no verdict yet, or none."""
+        """Accept one question of the earliest undecided attempt, or none."""
         settlement = self._settle(attempt, outcome)
         self.follow(settlement.verdict)
         return settlement
@@ -260,7 +260,7 @@ def attempt_seed(seed: int, key: str, round_: int) -> int:
 
 
 def make_sample(attempt: Attempt, draft: Draft) -> Sample:
-    """Return the sample that an accepted draft becomes; its id follows from what it says and rests on."""
+    """Build the sample from an accepted draft; its id is a hash of its content and sources."""
     ids = tuple(chunk.chunk_id for chunk in draft.contexts)
     text = "\0".join((draft.question, draft.answer, *ids))
     return Sample(

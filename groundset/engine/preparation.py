@@ -1,4 +1,4 @@
-"""What is read off every chunk once, ahead of a run and without a language model, in batches and stored.
+"""Preparation of a run: every chunk is analysed once, without a language model, in batches, and stored.
 
 A process that is killed here goes on where it was. ``check`` is called after every batch and may raise to end it.
 """
@@ -36,15 +36,15 @@ class Embed(Protocol):
 
 
 class Phases(Protocol):
-    """Shows how far something is."""
+    """Shows the progress of a phase."""
 
     def phase(self, doing: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Begin to show something that is done ``total`` times; call what is yielded with how many more are done."""
+        """Show a phase of ``total`` items; call the yielded function with how many more are done."""
         ...
 
 
 def read_chunks(store: RunStore, parser: Any, phases: Phases, check: Callable[[], None]) -> None:
-    """Read what each chunk can be asked and which evolutions can grow, on all cores."""
+    """Analyse what each chunk can be asked and which evolutions fit, on all cores."""
     chunks = store.without("reading")
     if not chunks:
         return
@@ -82,7 +82,7 @@ def _calling(advance: Callable[[int], None], check: Callable[[], None]) -> Calla
 def score_chunks(
     store: RunStore, stage: Contexts, phases: Phases, check: Callable[[], None], *, below: float | None = None
 ) -> None:
-    """Let a critic that costs no call score each chunk; those that it refuses are rejects of the run.
+    """Score each chunk with a critic that needs no model call; refused chunks are rejects of the run.
 
     With ``below`` only scores of a lower probability are kept: whoever judges later judges the other chunks.
     """
@@ -125,7 +125,7 @@ _IDLE_SECONDS = 10  # after which a process ends and frees its memory
 
 
 def read_batches(chunks: Sequence[Chunk], parser: Any) -> Generator[list[Context]]:
-    """Yield chunks with what was read off them, in their order; what is read is the same wherever it is.
+    """Yield analysed chunks in their order; the result does not depend on the number of processes.
 
     Close it to end the processes early.
     """
@@ -152,7 +152,7 @@ def read_batches(chunks: Sequence[Chunk], parser: Any) -> Generator[list[Context
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Ignore an interrupt, for the moment; processes that are started in it do so for good.
+    """Ignore interrupts in the block; processes started in it ignore them for good.
 
     A terminal sends it to every process, and only the one that stores what was read may end the others.
     """
@@ -168,7 +168,7 @@ def _interrupts_ignored() -> Iterator[None]:
 
 @contextmanager
 def _ends_unwarned() -> Iterator[None]:
-    """Let joblib's process that cleans up after a killed one, which is started in the block, do so without warnings."""
+    """Silence the warnings of joblib's clean-up process, which is started in the block."""
     name = "PYTHONWARNINGS"
     before = os.environ.get(name)
     os.environ[name] = ",".join(filter(None, (before, "ignore:resource_tracker")))
@@ -182,7 +182,7 @@ def _ends_unwarned() -> Iterator[None]:
 
 
 def _read(batch: Sequence[Chunk], parser: str, parent: int) -> list[Context]:
-    """Read chunks in a process that another one started."""
+    """Analyse chunks in a child process."""
     _end_with(parent)
     return [read_chunk(chunk, _languages(parser)) for chunk in batch]
 
@@ -194,7 +194,7 @@ def _languages(parser: str) -> Languages:
 
 @cache
 def _end_with(parent: int) -> None:
-    """End this process soon after the one that started it; it would wait for ever for a killed one to take results."""
+    """End this process soon after its parent; it would wait for ever for a killed parent."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""Which compiled states a run or a judgement uses."""
+"""The compiled states that a run or a judgement uses."""
 
 import hashlib
 import json
@@ -48,7 +48,7 @@ class Compiled(NamedTuple):
 
     @property
     def blends(self) -> dict[str, Blend]:
-        """Return by step how a head and the language model decide together."""
+        """Return by step the blend of a head and the language model."""
         return {step: state.blend for step, state in self.states.items() if state.blend is not None}
 
     @property
@@ -62,7 +62,7 @@ class Compiled(NamedTuple):
         return kept._replace(files={adapter: self.files[adapter] for adapter in kept.adapters.values()})
 
     def taught(self, lm: Any) -> dict[str, LogprobCritic]:
-        """Return the critics that are nothing but trained weights of a language model, by step."""
+        """Return by step the critics that consist of trained weights of a language model."""
         return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].taught}
 
     @property
@@ -72,7 +72,7 @@ class Compiled(NamedTuple):
         return f"{heads}; with the language model: {', '.join(sorted(self.blends))}" if self.blends else heads
 
     def selects(self, encode: Encode) -> dict[str, Select]:
-        """Return what chooses among the demos of each step that has a pool of them."""
+        """Return by step the function that chooses among a pool of demos."""
         return {
             step: Nearest(state.nearest, encode) for step, state in self.states.items() if state.nearest is not None
         }
@@ -92,7 +92,7 @@ class Compiled(NamedTuple):
 
 
 class Users(NamedTuple):
-    """Who will use the states: weights hashes are None where there are none to hash.
+    """The models that will use the states; a hash is None where there are no weights to hash.
 
     Attributes:
         critic: the name of the critic.
@@ -164,7 +164,7 @@ def shipped_head(step: str, embedder_sha256: str | None) -> CriticHeads | None:
 
 
 def _over_shipped(found: Compiled, users: Users) -> Compiled:
-    """Return states with those that ship of the other steps: a critic set by hand decides far worse."""
+    """Return states, with shipped ones for the other steps; critics with hand-set weights decide far worse."""
     fitting = _fitting(data_path("compiled"), users)
     states = {step: state for step, state in fitting.items() if step not in found.states}
     shipped = _with_files(states, data_path("compiled"))

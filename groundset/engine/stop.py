@@ -1,4 +1,4 @@
-"""Stopping a run: at once for whoever waits, after the running language model call for whoever works."""
+"""Stopping a run: threads that wait stop at once, threads that work after their running model call."""
 
 import os
 import signal
@@ -21,15 +21,15 @@ class RunStoppedError(BaseException):
 
 
 class Stop:
-    """Says whether the run is to stop, and which signal asked for it."""
+    """Whether the run is to stop, and which signal asked for it."""
 
     def __init__(self) -> None:
-        """Start with nobody asking."""
+        """Start without a request to stop."""
         self._event = threading.Event()
         self.signal: int | None = None
 
     def ask(self) -> None:
-        """Let no attempt go on beyond its running call."""
+        """Request that every attempt ends after its running call."""
         self._event.set()
 
     @property
@@ -38,7 +38,7 @@ class Stop:
         return self._event.is_set()
 
     def check(self) -> None:
-        """End the attempt that calls this if the run is to stop.
+        """Raise :class:`RunStoppedError` if the run is to stop.
 
         Raises:
             RunStoppedError: it is.
@@ -60,22 +60,22 @@ class Calls(Protocol):
 
 
 class StoppableJournal:
-    """The journal that an engine sees: it ends attempts between calls, and always keeps a finished one.
+    """A journal that ends attempts between calls, and always stores a finished call.
 
     The language model is opened before the run's folder is touched, so the store comes later.
     """
 
     def __init__(self, stop: Stop) -> None:
-        """Obey ``stop``."""
+        """Build a journal that stops with ``stop``."""
         self._stop = stop
         self._calls: Calls | None = None
 
     def attach(self, calls: Calls) -> None:
-        """Keep calls there from now on."""
+        """Store calls in this journal from now on."""
         self._calls = calls
 
     def get(self, digest: str) -> dict[str, Any] | None:
-        """Return the record of a finished call, or None if the call is to be made."""
+        """Return the record of a finished call, None if the call has to be made."""
         record = self._calls.get(digest) if self._calls else None
         if record is None:
             self._stop.check()
@@ -88,7 +88,7 @@ class StoppableJournal:
 
 
 def quit_hard(number: int) -> None:
-    """End this process at once, whatever runs in it: for commands, which own their process."""
+    """End this process at once; only commands own their process."""
     os._exit(128 + number)
 
 

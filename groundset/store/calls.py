@@ -1,4 +1,4 @@
-"""The journal of a run: finished language model calls by digest, which make a resume free.
+"""The journal of a run: finished language model calls by digest, so that resuming repeats none.
 
 A second language model that judges has a table of its own, which only runs with one hold.
 """
@@ -39,7 +39,7 @@ class _Call(BaseModel):
 
 
 class CallTotals(NamedTuple):
-    """What all calls of a language model of a run took, over all processes that worked on it."""
+    """Totals of the calls of a language model, over all processes that worked on a run."""
 
     calls: int
     prompt_tokens: int
@@ -57,7 +57,7 @@ class CallTable:
         self._name = name
 
     def prepare(self) -> None:
-        """Make the table where it is missing.
+        """Create the table if it is missing.
 
         Raises:
             RunError: the run cannot be written.
@@ -78,7 +78,7 @@ class CallTable:
         )
 
     def totals(self) -> CallTotals:
-        """Return the sums over all calls; nothing but zeros for a table that the run does not hold."""
+        """Return the sums over all calls; zeros if the run has no such table."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (self._name,)):
             return CallTotals(0, 0, 0, 0, 0.0)
         [row] = self._database.read(
@@ -103,7 +103,7 @@ def _totals(*row: Any) -> CallTotals:
 
 
 class CallFile:
-    """Finished calls in one SQLite file, so that what was interrupted pays for none twice.
+    """Finished calls in one SQLite file, so that an interrupted command pays for none twice.
 
     The file is opened, or made, on entering: a model that cannot be opened leaves nothing behind.
     """
@@ -121,7 +121,7 @@ class CallFile:
         self._calls.put(digest, record)
 
     def __enter__(self) -> "CallFile":
-        """Open the file, or make it.
+        """Open or create the file.
 
         Raises:
             InputError: its folder cannot be made.
@@ -137,7 +137,7 @@ class CallFile:
         return self
 
     def remove(self) -> None:
-        """Delete the closed file, once what the calls were made for is written."""
+        """Delete the closed file, once the result of the calls is written."""
         self._path.unlink(missing_ok=True)
 
     def __exit__(

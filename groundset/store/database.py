@@ -41,7 +41,7 @@ class Database:
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        """Open the file; unless it is only to be read, it is created where it is missing."""
+        """Open the file; it is created if it is missing and not only to be read."""
         self.path = path
         self._read_only = read_only
         self._lock = threading.RLock()
@@ -70,7 +70,7 @@ class Database:
             yield from rows
 
     def read(self, parse: Callable[..., Parsed], statement: str, values: Values = ()) -> Iterator[Parsed]:
-        """Yield what ``parse`` makes of the columns of each row of a query.
+        """Yield each row of a query as ``parse`` reads its columns.
 
         Raises:
             DamagedRunError: a stored value is not what a run writes.
@@ -84,7 +84,7 @@ class Database:
             yield parsed
 
     def damaged(self, how: str = "") -> DamagedRunError:
-        """Return the error of a file that does not hold what a run writes; ``how`` says where, in a few words."""
+        """Return the error for a damaged file; ``how`` says in a few words what is wrong."""
         return DamagedRunError(f"{self.path}: {_DAMAGE.format(how and f' ({how})')}.")
 
     @contextmanager
@@ -142,7 +142,7 @@ def _reader(path: Path) -> sqlite3.Connection:
 
 
 def _careful(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """Return a connection that trusts no file: it may have been made by anybody."""
+    """Return a connection for an untrusted file."""
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     return connection
@@ -155,7 +155,7 @@ _BYTES = 4  # of a number in a vector
 
 
 def check_sound(database: Database, schema: Sequence[str], later: Sequence[str]) -> None:
-    """Refuse a database that holds anything but our own tables, or values of other kinds than these declare.
+    """Refuse a database with other tables than ours, or with values of other types than they declare.
 
     Args:
         database: what was opened.
@@ -193,12 +193,12 @@ def check_sound(database: Database, schema: Sequence[str], later: Sequence[str])
 
 
 def _plain(row: Sequence[Any]) -> tuple[str, ...]:
-    """Return what ``sqlite_master`` says of a thing, however its statement is spaced."""
+    """Return a statement of ``sqlite_master`` with its spaces normalised."""
     return tuple(" ".join(str(value).split()) for value in row)
 
 
 def _kinds(column: Sequence[Any]) -> tuple[str, str]:
-    """Return the name of a column, and the kinds of values that it may hold."""
+    """Return the name of a column, and the types of values that it may hold."""
     _, name, declared, is_needed, _, in_key = column
     kinds = _STORED_AS[declared]
     return name, kinds if is_needed or in_key else f"{kinds}, 'null'"

@@ -1,4 +1,4 @@
-"""The run folder: whose it is, and the lock that keeps a second process out."""
+"""The run folder: which files it may hold, and its lock against a second process."""
 
 import os
 import stat
@@ -44,7 +44,7 @@ def holds_run(folder: Path) -> bool:
 
 
 def check_files(folder: Path) -> None:
-    """Refuse a run folder in which a file that is written in place is a link, a device or the like.
+    """Refuse a run folder in which a file that is written in place is a link or a device.
 
     A folder that somebody else made could have anything on this machine written to.
 
@@ -86,7 +86,7 @@ def check_usable(folder: Path) -> bool:
 
 
 class FolderLock:
-    """Keeps a run folder to one process; the operating system frees it when its holder dies, however it dies."""
+    """A lock on a run folder; the operating system frees it when its process dies, however it dies."""
 
     def __init__(self, folder: Path) -> None:
         """Take the lock.
@@ -105,12 +105,12 @@ class FolderLock:
             raise RunError(f"{folder} cannot be written: {error.strerror or error}") from error
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Release the lock."""
         self._lock.release()
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a run where it is missing.
+    """Create the folder of a run if it is missing.
 
     Raises:
         InputError: it cannot be made or written.

@@ -1,4 +1,4 @@
-"""Where a run comes from that was not generated: a command, its options, and what it was given."""
+"""The origin of a run that was not generated: a command, its options and its inputs."""
 
 import shlex
 from typing import Any
@@ -32,7 +32,7 @@ class Parent(_Frozen):
 
 
 class Lineage(_Frozen):
-    """What made a run from others.
+    """The command that made a run, and the runs that it was made from.
 
     Attributes:
         command: the name of the command.

@@ -1,4 +1,4 @@
-"""What is read of a run piece by piece: enough of each sample or reject to list it, and all of the one that is shown.
+"""Single samples and rejects of a run: enough of each to list it, and all of the one that is shown.
 
 A run may hold more than fits a page, and may still be growing: whoever shows it asks for what came after the last time.
 """
@@ -19,7 +19,7 @@ Kind = Literal["sample", "reject"]
 
 
 class Entry(NamedTuple):
-    """What is known of a sample or a reject where many are listed.
+    """A line in a list of samples or rejects.
 
     Attributes:
         position: its place in the run, from 1; later ones have higher numbers.
@@ -53,13 +53,13 @@ class PieceTable:
         self._database = database
 
     def samples(self, after: int = 0) -> Iterator[Entry]:
-        """Yield the samples behind a position, in order."""
+        """Yield the samples after a position, in order."""
         yield from self._database.read(
             _sample_entry, "SELECT position, record FROM samples WHERE position > ? ORDER BY position", (after,)
         )
 
     def rejects(self, after: int = 0) -> Iterator[Entry]:
-        """Yield the rejects behind a position, in order, without the passages that had no more to ask."""
+        """Yield the rejects after a position, in order, without chunks that had nothing left to ask."""
         yield from self._database.read(
             _reject_entry,
             "SELECT rejects.position, rejects.record, json_extract(chunks.record, '$.path') FROM rejects "
@@ -74,7 +74,7 @@ class PieceTable:
         return found
 
     def reject(self, item: str) -> tuple[Reject, int | None]:
-        """Return a reject by its place, and the number of its attempt if it came of one."""
+        """Return a reject by its position, and the number of its attempt if it has one."""
         [found] = self._database.read(
             lambda record, attempt: (Reject.model_validate_json(record), attempt),
             "SELECT record, attempt FROM rejects WHERE position = ?",
@@ -146,12 +146,12 @@ def refused_rows(store: "RunStore", steps: Container[str] | None = None) -> Iter
 
 
 def answer_to(question: str, records: Iterable[StepRecord]) -> str:
-    """Return the answer to a question of an attempt, by what its steps said; empty where none was known yet."""
+    """Return the answer to a question of an attempt by its step records; empty if none was known yet."""
     return _answers(records).get(question, "")
 
 
 def _answers(records: Iterable[StepRecord]) -> dict[str, str]:
-    """Return the latest answer to each question of an attempt, as far as one was meant or written."""
+    """Return the latest answer to each question of an attempt that has one."""
     asked: dict[int, str] = {}
     answers: dict[str, str] = {}
     for record in records:

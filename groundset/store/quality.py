@@ -25,7 +25,7 @@ class QualityEstimate(NamedTuple):
 
 
 def estimate_quality(compiled: Mapping[str, Any] | None, samples: Iterable[Sample]) -> QualityEstimate | None:
-    """Return what the compiled critic lets expect of a run's samples; None where nothing was measured for them.
+    """Return the quality estimate of a run's samples by its compiled critic; None if nothing was measured.
 
     An estimate that was measured on questions of runs holds only for samples that were as easy to ask.
     """

@@ -146,12 +146,12 @@ def run_record(store: RunStore, status: str, reason: str | None = None) -> dict[
 
 
 def by_rule(samples: Iterable[Sample]) -> int:
-    """Return how many questions are the words of a rule: what syntax began, with a question mark after it."""
+    """Return how many questions consist of an opening by syntax and a question mark."""
     return sum(sample.question in _of_rules(sample) for sample in samples)
 
 
 def _of_rules(sample: Sample) -> set[str]:
-    """Return the questions that syntax alone gave the words of, among those that were asked for a sample."""
+    """Return the questions of a sample's trail that syntax alone worded."""
     openings = [str(record.output.get("opening") or "") for record in sample.trail if record.step == "question"]
     return {f"{opening}?" for opening in openings if is_whole(Focus(sentence="", answer="", opening=opening))}
 
@@ -173,7 +173,7 @@ def mode_record(store: RunStore) -> dict[str, Any] | None:
 
 
 def critic_calls(store: RunStore) -> dict[str, float] | None:
-    """Return what the calls of a second language model took, None where there is none."""
+    """Return the cost of the calls of a second language model, None if there is none."""
     if "critic_lm" not in store.required("models"):
         return None
     totals = store.critic_calls.totals()
@@ -207,7 +207,7 @@ def reject_row(reject: Reject) -> dict[str, Any]:
 
 
 def library_versions() -> dict[str, str]:
-    """Return the versions of what a run rests on."""
+    """Return the versions of the libraries that a run depends on."""
     versions = {"groundset": __version__, "python": platform.python_version()}
     for name in _LIBRARIES:
         try:
@@ -223,7 +223,7 @@ def _context(chunk: Chunk) -> dict[str, Any]:
 
 @contextmanager
 def _ending_the_run() -> Iterator[None]:
-    """Turn what cannot be written into an error of the run: its folder could be written when it began."""
+    """Raise :class:`RunError` for files that cannot be written: the folder was writable when the run started."""
     try:
         yield
     except DamagedRunError:

@@ -1,4 +1,4 @@
-"""What people said about the samples and rejects of a run: the table ``reviews`` of its database.
+"""Reviews of the samples and rejects of a run: the table ``reviews`` of its database.
 
 Every click adds a row, and nothing is ever changed: what a reader said last about an item stands. A reader who takes
 a verdict back adds a row without one. Rows that one click made share its name, so that undoing it finds them.
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS reviews (number INTEGER PRIMARY KEY, kind TEXT NOT NU
 
 
 class Review(BaseModel):
-    """What one reader said about one sample or reject.
+    """The review of one sample or reject by one reviewer.
 
     Attributes:
         kind: what was read.
@@ -59,11 +59,11 @@ class ReviewTable:
     """The reviews of a run, in the order in which they were given."""
 
     def __init__(self, database: Database) -> None:
-        """Use the table in ``database``, if it is there: runs that nobody has read have none."""
+        """Use the table in ``database``; runs without reviews have none."""
         self._database = database
 
     def prepare(self) -> None:
-        """Make the table where it is missing: whoever is going to read finds out first whether the run can be written.
+        """Create the table if it is missing, which also shows that the run can be written.
 
         Raises:
             RunError: it cannot.
@@ -82,7 +82,7 @@ class ReviewTable:
             )
 
     def all(self) -> list[Review]:
-        """Return every row, what was taken back among them."""
+        """Return every row, withdrawn reviews among them."""
         return list(self.after(0).values())
 
     def after(self, number: int) -> Mapping[int, Review]:
@@ -93,12 +93,12 @@ class ReviewTable:
         return dict(self._database.read(lambda at, row: (at, Review.model_validate_json(row)), statement, (number,)))
 
     def standing(self) -> list[Review]:
-        """Return what each reader said last about each item, the earliest first."""
+        """Return the last review of each item by each reviewer, the earliest first."""
         return standing(self.all())
 
 
 class Consensus(NamedTuple):
-    """What all readers of a sample come to.
+    """The consensus of all reviewers of a sample.
 
     ``verdict`` is ``good`` if all signed it, ``bad`` if all refused it, else ``disputed``; the texts are those of the
     last reader who signed it with another wording, so that question and answer are a pair that somebody signed.
@@ -110,13 +110,13 @@ class Consensus(NamedTuple):
 
 
 def standing(reviews: Iterable[Review]) -> list[Review]:
-    """Return of reviews in the order of their rows what each reader said last about each item, the earliest first."""
+    """Return the last review of each item by each reviewer, the earliest first; ``reviews`` are in order of rows."""
     last = {(review.kind, review.item, review.reader): review for review in reviews}
     return sorted((review for review in last.values() if review.verdict), key=lambda review: review.read_at)
 
 
 def readings(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Consensus]:
-    """Return what the readers of each item come to, by item; ``reviews`` are those that stand."""
+    """Return the consensus on each item, from the last reviews of each reviewer."""
     by_item: dict[str, list[Review]] = {}
     for review in reviews:
         if review.kind == kind and review.verdict:
@@ -125,7 +125,7 @@ def readings(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sam
 
 
 def read_samples(store: "RunStore", *, signed: bool = False) -> list[Sample]:
-    """Return the samples of a run as readers left them: mended where they mended them, without those that they refused.
+    """Return the samples of a run as reviewed: with corrections, and without refused ones.
 
     A sample that nobody read stays, and so does one that readers dispute; ``signed`` leaves out both.
     """
@@ -142,7 +142,7 @@ def read_samples(store: "RunStore", *, signed: bool = False) -> list[Sample]:
 
 
 def mended(sample: Sample, reading: Consensus | None) -> Sample:
-    """Return a sample with what its readers mended in it."""
+    """Return a sample with the corrections of its reviewers."""
     texts = {"question": reading.question, "answer": reading.answer} if reading else {}
     return sample.model_copy(update={name: text for name, text in texts.items() if text is not None})
 

@@ -93,7 +93,7 @@ class RunStore:
         documents: Sequence[Document],
         chunks: Sequence[Chunk],
     ) -> Self:
-        """Begin a run: the folder appears with everything that it starts from, or holds no run at all.
+        """Create a run: the folder appears with everything that the run starts from, or not at all.
 
         Raises:
             InputError: the folder cannot be made, or holds something else.
@@ -114,7 +114,7 @@ class RunStore:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open a run to go on with it.
+        """Open a run to continue it.
 
         Raises:
             RunError: another process works on it, or it cannot be used.
@@ -215,7 +215,7 @@ class RunStore:
             database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def meta(self, name: str) -> Any:
-        """Return a value that was stored under a name, or None.
+        """Return the value stored under a name, None if there is none.
 
         Raises:
             DamagedRunError: it is not what a run stores there.
@@ -238,7 +238,7 @@ class RunStore:
         return value
 
     def damaged(self, how: str) -> DamagedRunError:
-        """Return the error of a run that is not one; ``how`` says where, in a few words."""
+        """Return the error for a damaged run; ``how`` says in a few words what is wrong."""
         return self._database.damaged(how)
 
     def set_meta(self, name: str, value: Any) -> None:
@@ -246,7 +246,7 @@ class RunStore:
         self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json_text(value)))
 
     def replan(self, meta: Mapping[str, Any]) -> None:
-        """Store values, and forget the attempts that are not decided: from here on another plan holds."""
+        """Store values and drop undecided attempts, because the plan changes from here on."""
         with self._database.transaction():
             for name, value in meta.items():
                 self.set_meta(name, value)
@@ -268,14 +268,14 @@ class RunStore:
         return np.stack(rows)
 
     def without(self, column: ChunkColumn) -> list[Chunk]:
-        """Return the chunks of which something is not known yet."""
+        """Return the chunks that lack a column."""
         statement = f"SELECT chunk_id, record FROM chunks WHERE {column} IS NULL ORDER BY position"
         return list(self._database.read(_chunk, statement))
 
     def learn(
         self, column: ChunkColumn, known: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
     ) -> None:
-        """Store what became known of chunks by id: a vector as bytes, what was read and the score as JSON.
+        """Store a column of chunks by id: vectors as bytes, analysis and scores as JSON.
 
         ``rejects`` are the chunks that were refused by it.
         """
@@ -286,7 +286,7 @@ class RunStore:
             )
 
     def contexts(self) -> dict[str, Context]:
-        """Return all chunks with what was read off them, by id."""
+        """Return all analysed chunks by id."""
         statement = "SELECT chunk_id, record, reading, score FROM chunks ORDER BY position"
         return {context.chunk.chunk_id: context for context in self._database.read(_context, statement)}
 
@@ -298,7 +298,7 @@ class RunStore:
         return documents, chunks
 
     def begin_session(self) -> int:
-        """Note that a process starts to work on the run; return the number of its session."""
+        """Record that a process starts to work on the run; return the number of its session."""
         with self._database.transaction():
             started = datetime.now(UTC).isoformat(timespec="seconds")
             self._database.execute("INSERT INTO sessions (started) VALUES (?)", (started,))
@@ -306,7 +306,7 @@ class RunStore:
         return int(number)
 
     def spend(self, session: int, seconds: float) -> None:
-        """Note how long a session has lasted so far."""
+        """Record how long a session has lasted so far."""
         self._database.execute("UPDATE sessions SET seconds = ? WHERE number = ?", (round(seconds, 3), session))
 
     def spent(self) -> tuple[str | None, float]:
@@ -330,7 +330,7 @@ def _chunk(chunk_id: str, record: str) -> Chunk:
 
 
 def _context(chunk_id: str, record: str, reading: str, score: str | None) -> Context:
-    """Return a chunk with what was read off it, from its columns."""
+    """Build an analysed chunk from its columns."""
     known = {
         "chunk": _chunk(chunk_id, record),
         "score": None if score is None else StepRecord.model_validate_json(score),

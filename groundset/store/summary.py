@@ -1,4 +1,4 @@
-"""What a run says at its end: what was kept, what was refused and why, what it took, what is next."""
+"""The summary of a run: what was accepted, what was refused and why, what it cost, what comes next."""
 
 import shlex
 from collections import Counter
@@ -18,7 +18,7 @@ _REASONS = 3
 
 
 def account(store: RunStore, reason: str | None) -> list[str]:
-    """Return what became of a run: what was kept, what was refused, what it took; ``reason`` says why not more."""
+    """Return the lines on accepted samples, rejects and cost; ``reason`` says why there are not more samples."""
     made_from = store.meta("lineage")
     lines = [_made_from(store, made_from) if made_from else _kept(store)]
     if asked_for := store.results.kind_counts():
@@ -33,7 +33,7 @@ def account(store: RunStore, reason: str | None) -> list[str]:
 
 
 def summarise(store: RunStore, files: RunFiles, status: str, reason: str | None) -> list[str]:
-    """Return the lines that a command says at the end of a run: what became of it, its files, what is next."""
+    """Return the lines that end a command: the account of the run, its files, what comes next."""
     folder = shlex.quote(str(store.folder))
     lines = account(store, reason)
     lines.append(f"Files: {files.samples}, {files.rejects.name}, {files.record.name}.")
@@ -91,7 +91,7 @@ def _evolutions(store: RunStore) -> str:
 
 
 def _growth(store: RunStore) -> list[str]:
-    """Return what a run that grew was asked for, in order."""
+    """Return the successive requests of a run that grew."""
     growth = store.meta("growth") or []
     if len(growth) < 2:
         return []
@@ -109,7 +109,7 @@ def _asked_for(asked: Mapping[str, Any], omitted: Collection[str]) -> str:
 
 
 def _expected(store: RunStore) -> list[str]:
-    """Return what share of the accepted questions to expect good, where a compiled critic knows."""
+    """Return the line on the quality estimate, if the critic has one."""
     total = sum(store.results.evolution_counts().values())
     compiled = store.meta("compiled")
     estimate = estimate_quality(compiled, store.results.samples())
@@ -136,7 +136,7 @@ def _asked_freely(store: RunStore) -> bool:
 
 
 def _better_model(store: RunStore) -> list[str]:
-    """Return what a better model would add, where the smallest of the catalogue was taken."""
+    """Return the line on what a better model would add, if the smallest one was used."""
     if ((store.meta("models") or {}).get("lm") or {}).get("name") != DEFAULT_LM:
         return []
     return [
@@ -146,7 +146,7 @@ def _better_model(store: RunStore) -> list[str]:
 
 
 def _mode(store: RunStore) -> list[str]:
-    """Return what a summary says of the mode: why it was taken, whose words the questions are, what the mix lacks."""
+    """Return the lines on the mode: why it was chosen, who worded the questions, what the mix lacks."""
     mode = mode_record(store)
     if mode is None or not store.results.count():
         return []
@@ -164,7 +164,7 @@ def _mode(store: RunStore) -> list[str]:
 
 
 def _alternatives(store: RunStore) -> list[str]:
-    """Return how often another chunk does as well as the one that a question was made from."""
+    """Return the line on how often another chunk answers a question as well."""
     counts = store.results.alternative_counts()
     if not counts["samples"]:
         return []
@@ -182,7 +182,7 @@ def _refused(store: RunStore) -> str:
 
 
 def _passed_over(store: RunStore) -> list[str]:
-    """Return how many passages there was nothing to ask about."""
+    """Return the line on chunks with nothing to ask about."""
     reasons = store.results.reasons(of_passages=True)
     if not reasons:
         return []
@@ -191,7 +191,7 @@ def _passed_over(store: RunStore) -> list[str]:
 
 
 def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
-    """Return how many there are, and the steps with their main reasons, the most frequent first."""
+    """Return the number of rejects, and the steps with their main reasons, the most frequent first."""
     steps = []
     for step, found in sorted(reasons.items(), key=lambda item: -item[1].total()):
         main = ", ".join(f"{count} {reason}" for reason, count in found.most_common(_REASONS))
@@ -200,7 +200,7 @@ def _by_step(reasons: Mapping[str, Counter[str]]) -> tuple[int, str]:
 
 
 def _cost(store: RunStore) -> list[str]:
-    """Return what the run took, and of that a second language model, which judged."""
+    """Return the lines on the cost of the run, and of a second language model that judged."""
     _, seconds = store.spent()
     lines = [f"Took {duration(seconds)}, {_calls(store.calls.totals())}."]
     if judging := (store.meta("models") or {}).get("critic_lm"):

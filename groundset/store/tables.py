@@ -34,7 +34,7 @@ def as_vector(stored: bytes) -> Vectors:
 
 
 class Verdict(NamedTuple):
-    """What became of an attempt: the evolution that it was accepted as, if any, and what it asked about.
+    """The verdict on an attempt: the evolution that it was accepted as, if any, and what it asked about.
 
     ``put_off`` says that it gave a good question of which there were enough at the time.
     """
@@ -46,14 +46,14 @@ class Verdict(NamedTuple):
 
 
 class AttemptTable:
-    """Attempts: what was planned, what every step said, what came of it."""
+    """Attempts: what was planned, the records of their steps, their outcomes."""
 
     def __init__(self, database: Database) -> None:
         """Use the tables in ``database``."""
         self._database = database
 
     def begin(self, attempt: Attempt) -> None:
-        """Note that an attempt begins; what an interrupted earlier start of it said is forgotten."""
+        """Record that an attempt starts; records of an earlier, interrupted start are dropped."""
         with self._database.transaction():
             self._database.execute("DELETE FROM steps WHERE attempt = ?", (attempt.number,))
             self._database.execute(
@@ -62,7 +62,7 @@ class AttemptTable:
             )
 
     def add_step(self, number: int, seq: int, record: StepRecord) -> None:
-        """Store what a step said."""
+        """Store the record of a step."""
         output = json.dumps(record.output, ensure_ascii=False)
         self._database.execute(
             "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -84,7 +84,7 @@ class AttemptTable:
         return next(found, None)
 
     def forget_undecided(self) -> None:
-        """Forget the attempts without a verdict and what they said; their calls stay in the journal."""
+        """Drop undecided attempts and their step records; their calls stay in the journal."""
         self._database.execute("DELETE FROM steps WHERE attempt IN (SELECT number FROM attempts WHERE NOT decided)")
         self._database.execute("DELETE FROM attempts WHERE NOT decided")
 
@@ -104,7 +104,7 @@ class AttemptTable:
         return int(count)
 
     def steps(self, number: int) -> list[StepRecord]:
-        """Return what every step of an attempt said, in order."""
+        """Return the step records of an attempt, in order."""
         names = ("step", "candidate", "output", "probability", "verdict", "reason")
 
         def parse(*row: Any) -> StepRecord:
@@ -125,7 +125,7 @@ class AttemptTable:
         return ids
 
     def step_counts(self) -> dict[str, int]:
-        """Return how often each step spoke in decided attempts, in the order in which steps first come."""
+        """Return how many records each step has in decided attempts, in order of first appearance."""
         rows = self._database.execute(
             "SELECT step, count(*) FROM steps JOIN attempts ON number = attempt WHERE decided "
             "GROUP BY step ORDER BY min(seq), step"
@@ -173,7 +173,7 @@ class ResultTable:
             self.add_rejects(None, rejects)
 
     def add_rejects(self, number: int | None, rejects: Sequence[Reject]) -> None:
-        """Store what was refused in an attempt, or before any."""
+        """Store rejects of an attempt, or of the preparation."""
         self._database.insert(
             "INSERT INTO rejects (attempt, step, record) VALUES (?, ?, ?)",
             ((number, reject.step, reject.model_dump_json()) for reject in rejects),
@@ -199,11 +199,11 @@ class ResultTable:
         yield from self._database.read(as_vector, "SELECT vector FROM samples ORDER BY position")
 
     def rejects(self) -> Iterator[Reject]:
-        """Yield what was refused."""
+        """Yield the rejects."""
         yield from self._database.read(Reject.model_validate_json, "SELECT record FROM rejects ORDER BY position")
 
     def refused_questions(self) -> Iterator[tuple[int, int | None, Reject]]:
-        """Yield place, attempt (None if this run made none) and reject of every question that was refused."""
+        """Yield position, attempt (None if this run made none) and reject of every refused question."""
         yield from self._database.read(
             lambda position, attempt, record: (position, attempt, Reject.model_validate_json(record)),
             "SELECT position, attempt, record FROM rejects "
@@ -216,7 +216,7 @@ class ResultTable:
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def kind_counts(self) -> dict[str, int]:
-        """Return how many samples ask for each kind of thing, the most first; nothing for what was kept without one."""
+        """Return how many samples ask for each kind of thing, the most first; samples without a kind are left out."""
         kinds = (sample.metadata.get("kind") for sample in self.samples())
         return dict(Counter(str(kind) for kind in kinds if kind).most_common())
 
@@ -225,7 +225,7 @@ class ResultTable:
         return dict(self._database.execute("SELECT step, count(*) FROM rejects GROUP BY step ORDER BY min(position)"))
 
     def reasons(self, *, of_passages: bool = False) -> dict[str, Counter[str]]:
-        """Return for each step why it refused questions, in general terms, and how often.
+        """Return the reasons of each step for refusing questions, without details, with their counts.
 
         With ``of_passages``, why chunks were passed over without a question.
         """

@@ -133,5 +133,5 @@ def _plain(value: Any) -> str:
 
 
 def _safe(text: str, *, lines: bool = False) -> str:
-    """Return model or document text that cannot steer the terminal, and without meaning as markup."""
+    """Escape text of models or documents, so that it is neither markup nor control codes."""
     return escape(printable(text, lines=lines))

@@ -52,7 +52,7 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 
 def _limit(console: Console) -> int | None:
-    """Return how many columns there are, None where nobody can know."""
+    """Return the width of the output in columns, None if it is unknown."""
     return console.width if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else None
 
 

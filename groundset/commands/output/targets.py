@@ -1,4 +1,4 @@
-"""What ``--out`` may name, and where a command speaks while its rows go to standard output."""
+"""Checks of ``--out``, and messages beside rows on standard output."""
 
 import sys
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _Out = TypeVar("_Out", Path, Path | None)
 
 
 def new_file(out: _Out) -> _Out:
-    """Refuse a file that can neither be made nor replaced nor written into, while the command line is read.
+    """Refuse a file that cannot be written, while the command line is parsed.
 
     Raises:
         InputError: it is a folder, or cannot be made.
@@ -58,12 +58,12 @@ def check_inputs(inputs: Iterable[Path], *targets: Path) -> None:
 
 
 def tell(text: str, out: Path) -> None:
-    """Print a line where it does not mix with the rows."""
+    """Print a line where it does not mix with rows on standard output."""
     say(text, err=is_standard_output(out))
 
 
 def name_of(out: Path) -> str:
-    """Return what to call a target."""
+    """Return the name of a target for messages."""
     return "standard output" if is_standard_output(out) else str(out)
 
 
@@ -75,7 +75,7 @@ def _ask_to_replace(target: Path) -> None:
 
 
 def say_where(uri: str, *, usual: bool) -> None:
-    """Say on standard error which store is used, unless it is the user's own one."""
+    """Print on standard error which tracking store is used, unless it is the usual one."""
     from groundset.printing import say
     from groundset.tracking.place import shown
 

@@ -1,82 +1,74 @@
-"""What a report and a comparison show of a run, read from its folder once."""
+"""What a report and a comparison show of a run: the run, and what follows from it."""
 
 import hashlib
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from groundset.report.measurements import Vectors, unit
-from groundset.stats import Units, resampling_units
-from groundset.store.record import run_files
-from groundset.store.reviews import readings
-from groundset.store.run_store import RunStore
+from groundset.report.page import PageSection
+from groundset.run import SETTINGS, Run
+from groundset.stats import Units, Values, resampling_units
+from groundset.store.record import read_record
 from groundset.store.tables import PASSED_OVER
+from programs.errors import InputError
 from programs.types import Reject
 
-_META = ("configuration", "models", "compiled", "corpus", "agenda")
 
-
-class RunAnalysis:
-    """A run with what follows from it. One that is still going is as it was at this moment.
+class RunAnalysis(Run):
+    """A run with what follows from it; one that is still growing is as it was at this moment.
 
     Attributes:
-        name: of its folder.
-        status: as ``run.json`` says it; empty where nobody wrote that.
-        requested: how many samples; None where nobody noted it.
-        derived: the command that made it of what was there already; empty for one that was generated.
-        samples, rejects: what was accepted and refused.
-        documents, chunks: its corpus.
+        name: the name of its folder.
+        status: as ``run.json`` has it; empty where it was not recorded.
+        requested: how many samples; None where that was not recorded.
+        derived: the command that made it from existing samples; empty for a generated run.
         attempts: how many were decided.
         steps: the steps that were called, in their order.
         attempted_chunks: the chunks that attempts were about.
-        question_vectors, chunk_vectors: a row for each sample and each chunk; None where they are not all there.
-        consensus: what reviewers of samples come to, by their id.
-        reviewers: their names.
-        calls: what all language model calls took together, but for those of a second model that judges.
-        critic_calls: what those took.
-        seconds: what all processes took that worked on it.
-        meta: the rest by name: ``configuration``, ``models``, ``compiled``, ``corpus``, ``agenda``.
+        calls, critic_calls: totals over the calls of the language model, and of a second one that judges.
+        seconds: time over all processes that worked on it.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Read a run.
+        """Read at once what changes while a run grows.
 
         Raises:
             InputError: the folder holds no run.
             DamagedRunError: what it holds cannot be read.
         """
-        with RunStore.read(folder) as store:
-            numbers = [number for number, _ in store.attempts.verdicts()]
-            reviews = [review for review in store.reviews.standing() if review.kind == "sample"]
+        super().__init__(folder)
+        self.name = folder.resolve().name
+        with self.opened() as store:
             lineage = store.meta("lineage")
-            self.name = folder.resolve().name
-            self.status = _status(folder) or str(store.meta("ending") or "")
+            self.samples, self.rejects = list(store.results.samples()), list(store.results.rejects())
+            self.question_vectors = _stacked(list(store.results.vectors())[: len(self.samples)], len(self.samples))
+            self.settings = {name: store.meta(name) or {} for name in (*SETTINGS, "agenda")}
             self.requested: int | None = store.meta("asked")
             self.derived = str(lineage["command"]) if lineage else ""
-            self.samples = list(store.results.samples())
-            self.rejects = list(store.results.rejects())
-            self.documents, self.chunks = store.documents(), store.chunks()
-            self.attempts = len(numbers)
-            self.steps = list(store.attempts.step_counts())
+            numbers = [number for number, _ in store.attempts.verdicts()]
+            self.attempts, self.steps = len(numbers), list(store.attempts.step_counts())
             self.attempted_chunks = frozenset(name for number in numbers for name in store.attempts.contexts(number))
-            self.question_vectors = _stacked(list(store.results.vectors())[: len(self.samples)], len(self.samples))
-            has_vectors = self.chunks and not store.without("vector")
-            self.chunk_vectors: Vectors | None = store.vectors() if has_vectors else None
-            self.consensus = readings(reviews)
-            self.reviewers = sorted({review.reader for review in reviews})
             self.calls, self.critic_calls = store.calls.totals(), store.critic_calls.totals()
             self.seconds = store.spent()[1]
-            self.meta: dict[str, Any] = {name: store.meta(name) or {} for name in _META}
+            try:
+                self.status = str(read_record(folder)["status"])
+            except InputError:  # a report does without it
+                self.status = str(store.meta("ending") or "")
 
     @cached_property
-    def judge(self) -> dict[str, Any]:
-        """Return the compiled state of the critic of questions, as far as the run notes it."""
-        return self.meta["compiled"].get("judge") or {}
+    def chunk_vectors(self) -> Vectors:
+        """Return the embeddings of the chunks, a row for each; no rows if one lacks its embedding."""
+        with self.opened() as store:
+            return store.vectors() if self.chunks and not store.without("vector") else _stacked([], 0)
+
+    @property
+    def judge(self) -> Mapping[str, Any]:
+        """Return the compiled state of the critic of questions, as far as it was recorded."""
+        return self.settings["compiled"].get("judge") or {}
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -105,12 +97,12 @@ class RunAnalysis:
 
     @cached_property
     def refused(self) -> list[Reject]:
-        """Return the questions that were refused, without the passages that held nothing to ask."""
+        """Return the questions that were refused, without the chunks that were passed over."""
         return [reject for reject in self.rejects if not is_passage(reject)]
 
     @cached_property
     def passed_over(self) -> frozenset[str]:
-        """Return the chunks that a step found no good to ask about, and that nothing was ever asked about.
+        """Return the chunks that a step passed over and that nothing was ever asked about.
 
         A step passes a chunk over too once it holds nothing further to ask.
         """
@@ -120,26 +112,33 @@ class RunAnalysis:
     @property
     def knows_usable(self) -> bool:
         """Return whether the chunks were judged before anything was asked."""
-        return bool(self.meta["agenda"] or self.passed_over)
+        return bool(self.settings["agenda"] or self.passed_over)
 
     @cached_property
     def units(self) -> tuple[Units, bool]:
-        """Return what intervals draw together; see :func:`groundset.stats.resampling_units`."""
+        """Return what intervals resample; see :func:`groundset.stats.resampling_units`."""
         return resampling_units([sample.contexts[0].doc_id if sample.contexts else "" for sample in self.samples])
 
     @cached_property
-    def passage_likeness(self) -> NDArray[np.float64] | None:
+    def passage_likeness(self) -> Values | None:
         """Return for each question its mean cosine with its own chunks, None where vectors are missing."""
-        questions, chunks = self.question_vectors, self.chunk_vectors
-        if questions is None or chunks is None or questions.shape[1] != chunks.shape[1]:
+        questions, chunks = unit(self.question_vectors), self.chunk_vectors
+        if not len(questions) or questions.shape[1] != chunks.shape[1]:
             return None
-        found, questions = np.zeros(len(self.samples)), unit(questions)
-        for number, sample in enumerate(self.samples):
-            own = [self.places[chunk.chunk_id] for chunk in sample.contexts if chunk.chunk_id in self.places]
-            if not own:
-                return None
-            found[number] = float((unit(chunks[own]) @ questions[number]).mean())
-        return found
+        own = [[self.places.get(chunk.chunk_id) for chunk in sample.contexts] for sample in self.samples]
+        known = [[place for place in places if place is not None] for places in own]
+        if not all(known):
+            return None
+        pairs = zip(questions, known, strict=True)
+        return np.array([(unit(chunks[places]) @ question).mean() for question, places in pairs], dtype=float)
+
+
+class ReportSection(NamedTuple):
+    """A section of the report, found in its module as ``SECTION``; ``rank`` is its place."""
+
+    name: str
+    make: Callable[[RunAnalysis], PageSection]
+    rank: int
 
 
 def is_passage(reject: Reject) -> bool:
@@ -151,16 +150,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _stacked(rows: Sequence[Vectors], expected: int) -> Vectors | None:
-    """Return vectors as one array if there is one for each sample and they are of one length."""
-    same = len({row.shape for row in rows}) == 1
-    return np.stack(rows) if same and len(rows) == expected and rows[0].size else None
-
-
-def _status(folder: Path) -> str:
-    """Return what ``run.json`` says; a report does without it."""
-    try:
-        record = json.loads(run_files(folder).record.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return ""
-    return str(record.get("status", "")) if isinstance(record, dict) else ""
+def _stacked(rows: Sequence[Vectors], expected: int) -> Vectors:
+    """Return vectors as one array; no rows unless there are as many as expected and they are of one length."""
+    is_whole = len({row.shape for row in rows}) == 1 and len(rows) == expected and rows[0].size
+    return np.stack(rows) if is_whole else np.empty((0, 0), np.float32)

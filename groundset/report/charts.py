@@ -1,11 +1,11 @@
-"""Charts: drawings as SVG that stands in a page, and takes its colours, light or dark, and its font."""
+"""Charts as SVG inside a page, in its font and its colours, light or dark."""
 
 import io
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -23,22 +23,17 @@ _COLOURS = {
     _INK: "currentColor", _FIRST: "var(--first)", _SECOND: "var(--second)", _THIRD: "var(--third)",
     _PALE: "var(--pale)",
 }  # fmt: skip
-_WIDTH, _HEIGHT = 4.5, 2.6  # inches; letters stay readable at the width of a telephone
+_WIDTH = 4.5  # inches; letters stay readable at the width of a telephone
 _BAR = 0.27  # inches of height that a bar takes
 _LONGEST, _LONGEST_FREE = 26, 36  # letters of a label; beside lines that need little room
 _MANY_POINTS = 5000  # from here on points are an image: as shapes they would make the page slow
 _STYLES = ("-", "--", "-.", ":")
-
-
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"s": 9, "c": _PALE, "marker": "o", "alpha": 0.55, "linewidths": 0},
+    {"s": 24, "c": _FIRST, "marker": "x", "linewidths": 1.1},
+    {"s": 26, "c": _SECOND, "marker": "^", "edgecolors": _INK, "linewidths": 0.4},
+)
 SHARES = np.linspace(0, 1, 21)  # edges of a histogram
-
-
-class Curve(NamedTuple):
-    """A line of a drawing; its name stands at its beginning."""
-
-    name: str
-    across: Numbers
-    up: Numbers
 
 
 def counts_chart(
@@ -56,6 +51,20 @@ def counts_chart(
     return Chart(title, description, bars(key, labels, values, texts), table)
 
 
+def bars(key: str, labels: Sequence[str], values: Numbers, texts: Sequence[str], marked: int = -1) -> Markup:
+    """Draw a bar for each label, from the top, with one of ``texts`` behind it; the one at ``marked`` is hatched."""
+    with _drawing(0.5 + _BAR * len(labels)) as (figure, axes):
+        drawn = axes.barh(_rows(axes, labels, _LONGEST), values, color=_FIRST, height=0.7)
+        if 0 <= marked < len(labels):
+            drawn[marked].set(facecolor=_SECOND, hatch="///", edgecolor=_INK, linewidth=0)
+        axes.bar_label(drawn, texts, padding=3, color=_INK)
+        axes.set_xlim(0, max([*values, 1e-9]) * 1.3)
+        axes.xaxis.set_visible(False)
+        axes.spines["bottom"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        return _svg(figure, key)
+
+
 def histogram_chart(
     key: str,
     title: str,
@@ -67,112 +76,81 @@ def histogram_chart(
     limit: tuple[float, str] | None = None,
     label: Callable[[float, float], str] = "{:.2f} to {:.2f}".format,
 ) -> Chart:
-    """Draw how many values lie between edges; the table leaves out where there are none."""
-    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), bins=edges)
+    """Draw how many values lie between edges; ``limit`` is a place with its name. The table leaves out zeros."""
+    values = np.clip(values, edges[0], edges[-1])
+    counts, _ = np.histogram(values, bins=edges)
     rows = [
         (label(low, high), f"{count:,}") for low, high, count in zip(edges, edges[1:], counts, strict=False) if count
     ]
-    return Chart(title, description, histogram(key, values, edges, across, limit), PageTable("", headings, rows))
-
-
-def bars(key: str, labels: Sequence[str], values: Numbers, texts: Sequence[str], marked: int = -1) -> Markup:
-    """Draw a bar for each label, from the top, with one of ``texts`` behind it; the one at ``marked`` is hatched."""
-    with _drawing(0.5 + _BAR * len(labels)) as (figure, axes):
-        places = np.arange(len(labels))
-        drawn = axes.barh(places, values, color=_FIRST, height=0.7)
-        if 0 <= marked < len(labels):
-            drawn[marked].set(facecolor=_SECOND, hatch="///", edgecolor=_INK, linewidth=0)
-        axes.set_yticks(places, [cut(printable(label), _LONGEST) for label in labels])
-        axes.invert_yaxis()
-        axes.bar_label(drawn, texts, padding=3, color=_INK)
-        axes.set_xlim(0, max([*values, 1e-9]) * 1.3)
-        axes.xaxis.set_visible(False)
-        axes.spines[["top", "right", "bottom"]].set_visible(False)
-        axes.tick_params(axis="y", length=0)
-        return _svg(figure, key)
-
-
-def histogram(key: str, values: Numbers, edges: Numbers, across: str, limit: tuple[float, str] | None = None) -> Markup:
-    """Draw how many values lie between edges; ``limit`` is a place with what it is."""
-    with _drawing(_HEIGHT) as (figure, axes):
-        axes.hist(np.clip(values, edges[0], edges[-1]), bins=edges, color=_FIRST, edgecolor=_INK, linewidth=0.4)
+    with _drawing(2.6) as (figure, axes):
+        axes.hist(values, bins=edges, color=_FIRST, edgecolor=_INK, linewidth=0.4)
         if limit is not None:
-            place, name = limit
-            axes.axvline(place, color=_SECOND, linestyle="--")
-            axes.annotate(name, (place, 1), xycoords=("data", "axes fraction"), xytext=(3, 2),
-                          textcoords="offset points", color=_INK)  # fmt: skip
+            axes.axvline(limit[0], color=_SECOND, linestyle="--")
+            _name_line(axes, *limit, up=2)
         axes.set_xlabel(across)
         axes.yaxis.get_major_locator().set_params(integer=True)
-        _open(axes)
-        return _svg(figure, key)
+        svg = _svg(figure, key)
+    return Chart(title, description, svg, PageTable("", headings, rows))
 
 
 def points(key: str, layers: Sequence[tuple[str, NDArray[Any]]]) -> Markup:
     """Draw layers of points, the first in grey, each further one with a sign and a colour of its own."""
-    looks = (
-        {"s": 9, "c": _PALE, "marker": "o", "alpha": 0.55, "linewidths": 0},
-        {"s": 24, "c": _FIRST, "marker": "x", "linewidths": 1.1},
-        {"s": 26, "c": _SECOND, "marker": "^", "edgecolors": _INK, "linewidths": 0.4},
-    )
     many = sum(len(places) for _, places in layers) > _MANY_POINTS
     with _drawing(3.6) as (figure, axes):
-        for (name, places), look in zip(layers, looks, strict=False):
+        for (name, places), look in zip(layers, _LOOKS, strict=False):
             if not len(places):
                 continue
             smaller = {"s": 2.5, "linewidths": 0.4 if look["marker"] == "x" else 0} if many else {}
             axes.scatter(
                 places[:, 0], places[:, 1], label=f"{name} ({len(places):,})", rasterized=many, **{**look, **smaller}
             )
-        axes.set_xticks([])
-        axes.set_yticks([])
-        axes.set_xlabel("first principal component")
-        axes.set_ylabel("second")
+        axes.set(xticks=[], yticks=[], xlabel="first principal component", ylabel="second")
+        axes.spines[["top", "right"]].set_visible(True)
         figure.legend(loc="outside upper left", ncols=1, frameon=False, labelcolor=_INK, markerscale=3 if many else 1.2)
         return _svg(figure, key)
 
 
-def lines(key: str, drawn: Sequence[Curve], across: str, up: str, marked: tuple[float, str] | None = None) -> Markup:
-    """Draw lines over a logarithmic axis, each with a stroke of its own; ``marked`` is a place on it with a name."""
+def lines(
+    key: str,
+    drawn: Sequence[tuple[str, Numbers, Numbers]],
+    across: str,
+    up: str,
+    marked: tuple[float, str] | None = None,
+) -> Markup:
+    """Draw named lines over a logarithmic axis, each with its own stroke; ``marked`` is a place on it with a name."""
+    drawn = [line for line in drawn if len(line[1])]
     with _drawing(3.0) as (figure, axes):
-        for line, style, colour in zip(drawn, _STYLES, (_FIRST, _SECOND, _THIRD, _INK), strict=False):
-            axes.plot(line.across, line.up, linestyle=style, color=colour, linewidth=1.6)
-            if len(line.across):
-                axes.annotate(
-                    line.name, (line.across[0], line.up[0]), xytext=(-4, 0), textcoords="offset points", ha="right",
-                    va="center", color=_INK,
-                )  # fmt: skip
-        starts = [line.across[0] for line in drawn if len(line.across)] + ([marked[0]] if marked else [])
+        for (name, xs, ys), style, colour in zip(drawn, _STYLES, (_FIRST, _SECOND, _THIRD, _INK), strict=False):
+            axes.plot(xs, ys, linestyle=style, color=colour, linewidth=1.6)
+            axes.annotate(
+                name, (xs[0], ys[0]), xytext=(-4, 0), textcoords="offset points", ha="right", va="center", color=_INK
+            )
+        starts = [xs[0] for _, xs, _ in drawn] + ([marked[0]] if marked else [])
         axes.set_xscale("log")
         axes.set_xlim(left=min(starts, default=1) / 2)  # room for names
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}".replace("%", " %"))
-        if marked is not None:
+        if marked:
             axes.axvline(marked[0], color=_PALE, linewidth=1)
-            axes.annotate(marked[1], (marked[0], 1), xycoords=("data", "axes fraction"), xytext=(3, -8),
-                          textcoords="offset points", color=_INK)  # fmt: skip
-        axes.set(
-            xlabel=across, ylabel=up, ylim=(0, 1.15 * max((max(line.up) for line in drawn if len(line.up)), default=1))
-        )
-        _open(axes)
+            _name_line(axes, *marked, up=-8)
+        axes.set(xlabel=across, ylabel=up, ylim=(0, 1.15 * max((max(ys) for *_, ys in drawn), default=1)))
         return _svg(figure, key)
 
 
 def intervals(key: str, labels: Sequence[str], found: Sequence[tuple[float, float, float]], across: str) -> Markup:
-    """Draw a value with the bounds of its interval for each label, from the top; a line of zeros stands for nothing."""
+    """Draw a value with the bounds of its interval for each label, from the top, and a line at zero."""
     with _drawing(0.7 + _BAR * len(labels)) as (figure, axes):
-        places = np.arange(len(labels))
         middle, low, high = (np.array(part, dtype=float) for part in zip(*found, strict=True))
+        places = _rows(axes, labels, _LONGEST_FREE)
         axes.errorbar(middle, places, xerr=[middle - low, high - middle], fmt="o", color=_FIRST, capsize=3)
         axes.axvline(0, color=_PALE, linewidth=1)
-        axes.set_yticks(places, [cut(printable(label), _LONGEST_FREE) for label in labels])
-        axes.invert_yaxis()
         axes.set_xlabel(across)
-        _open(axes)
         return _svg(figure, key)
 
 
 @contextmanager
 def _drawing(height: float) -> Iterator[tuple[Any, Any]]:
+    """Yield a figure and its axes, which have no line at the top and on the right."""
     import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -189,27 +167,33 @@ def _drawing(height: float) -> Iterator[tuple[Any, Any]]:
         FigureCanvasSVG(figure)
         axes = figure.add_subplot()
         axes.set_facecolor("none")
+        axes.spines[["top", "right"]].set_visible(False)
         yield figure, axes
 
 
-def _open(axes: Any) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
+def _rows(axes: Any, labels: Sequence[str], longest: int) -> NDArray[Any]:
+    """Give each label a row, from the top, and return their places."""
+    places = np.arange(len(labels))
+    axes.set_yticks(places, [cut(printable(label), longest) for label in labels])
+    axes.invert_yaxis()
+    return places
+
+
+def _name_line(axes: Any, place: float, name: str, *, up: float) -> None:
+    at = {"xycoords": ("data", "axes fraction"), "xytext": (3, up), "textcoords": "offset points"}
+    axes.annotate(name, (place, 1), color=_INK, **at)
 
 
 def _svg(figure: Any, key: str) -> Markup:
-    """Return a figure as an element; its names begin with ``key``, which no other drawing of the page has."""
+    """Return a figure as an element; its ids begin with ``key``, which no other drawing of the page has."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", transparent=True, dpi=150, metadata={"Date": None})
     drawn = stream.getvalue()
     drawn = drawn[drawn.index("<svg") :]
     drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
     box = re.search(r'viewBox="([^"]*)"', drawn)
-    drawn = re.sub(
-        r"<svg[^>]*>",
-        f'<svg role="img" viewBox="{box[1] if box else ""}" xmlns:xlink="http://www.w3.org/1999/xlink">',
-        drawn,
-        count=1,
-    )
+    element = f'<svg role="img" viewBox="{box[1] if box else ""}" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    drawn = re.sub(r"<svg[^>]*>", element, drawn, count=1)
     drawn = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{key}-", drawn)
     for colour, name in _COLOURS.items():
         drawn = drawn.replace(colour, name)

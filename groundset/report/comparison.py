@@ -58,14 +58,13 @@ class RunDifference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunComparison:
-    """What is known of several runs.
+    """Runs beside the first of them.
 
     Attributes:
-        names: what to call each.
-        runs: what is known of each.
-        values: for each measure the values of each run, None where it does not know them.
+        names: of the runs, all different.
+        values: for each measure the values of each run, None where the run lacks them.
         differences: those that could be tested.
-        notes: how to read it, each a sentence or two.
+        notes: how to read it, a sentence or two each.
     """
 
     names: Sequence[str]
@@ -75,11 +74,11 @@ class RunComparison:
     notes: Sequence[str]
 
     def figures(self) -> list[tuple[str, ...]]:
-        """Return the rows of the table of figures: the name of each and what it is for every run."""
+        """Return the rows of the table of figures: the name of each and its value for every run."""
+        size = min(len(run.samples) for run in self.runs)
         rows = [("samples", *map(_samples, self.runs)), ("expected good", *map(_expected, self.runs))]
         for measure, values in zip(MEASURES, self.values, strict=True):
-            rows.append((measure.name, *(_figure(measure, each) for each in values)))
-        size = min(len(run.samples) for run in self.runs)
+            rows.append((measure.name, *(_figure(measure, of_run) for of_run in values)))
         if size > 1:
             rows.append((f"distinct pairs of words, of {size:,}", *(_distinct(run, size) for run in self.runs)))
         rows.append(("calls for each sample", *(_for_each(run, run.calls.calls) for run in self.runs)))
@@ -119,35 +118,27 @@ class RunComparison:
         return {
             "runs": [
                 {
-                    "name": name,
-                    "samples": len(run.samples),
-                    "asked": run.requested,
-                    "documents": len(run.documents),
-                    "chunks": len(run.chunks),
+                    "name": name, "samples": len(run.samples), "asked": run.requested,
+                    "documents": len(run.documents), "chunks": len(run.chunks),
                 }
                 for name, run in zip(self.names, self.runs, strict=True)
             ],
             "measures": [
-                {"name": measure.name, "kind": measure.kind, "runs": [_summary(measure, each) for each in values]}
+                {"name": measure.name, "kind": measure.kind, "runs": [_summary(measure, of_run) for of_run in values]}
                 for measure, values in zip(MEASURES, self.values, strict=True)
             ],
             "differences": [
                 {
-                    "measure": each.measure.name,
-                    "kind": each.measure.kind,
-                    "run": self.names[each.run],
-                    "from": self.names[0],
-                    "gain": round(each.found.gain, 4),
-                    "interval": [round(each.found.low, 4), round(each.found.high, 4)],
-                    "p": round(each.p, 6),
-                    "is_real": each.is_real,
-                    "detectable": round(each.detectable, 4),
+                    "measure": tested.measure.name, "kind": tested.measure.kind, "run": self.names[tested.run],
+                    "from": self.names[0], "gain": round(tested.found.gain, 4),
+                    "interval": [round(tested.found.low, 4), round(tested.found.high, 4)], "p": round(tested.p, 6),
+                    "is_real": tested.is_real, "detectable": round(tested.detectable, 4),
                 }
-                for each in self.differences
+                for tested in self.differences
             ],
             "conclusions": self.conclusions(),
             "notes": list(self.notes),
-        }
+        }  # fmt: skip
 
     def page(self) -> str:
         """Return the comparison as HTML."""
@@ -172,13 +163,13 @@ class RunComparison:
         return render(title, self.conclusions()[0], [figures, differences])
 
     def _chart(self, kind: str, title: str, across: str) -> Chart | None:
-        shown = [each for each in self.differences if each.measure.kind == kind]
+        shown = [tested for tested in self.differences if tested.measure.kind == kind]
         if not shown:
             return None
         several = len(self.names) > 2
-        labels = [f"{each.measure.name}{f', {self.names[each.run]}' if several else ''}" for each in shown]
-        gains = [(100 * each.found.gain, 100 * each.found.low, 100 * each.found.high) for each in shown]
-        rows = [(label, each.gain_text, p_text(each.p)) for label, each in zip(labels, shown, strict=True)]
+        labels = [f"{tested.measure.name}{f', {self.names[tested.run]}' if several else ''}" for tested in shown]
+        gains = [(100 * found.gain, 100 * found.low, 100 * found.high) for _, _, found, *_ in shown]
+        rows = [(label, tested.gain_text, p_text(tested.p)) for label, tested in zip(labels, shown, strict=True)]
         return Chart(
             title,
             "A point for each difference with its 95 % interval; one that crosses the line of zero may be none.",
@@ -224,7 +215,7 @@ def compare_runs(folders: Sequence[Path]) -> RunComparison:
 
 
 def _names(runs: Sequence[RunAnalysis]) -> list[str]:
-    """Return the names of folders, with a number where an earlier one is called the same."""
+    """Return the names of folders, with a number where an earlier one has the same."""
     names: list[str] = []
     for run in runs:
         tries = (run.name if number == 1 else f"{run.name} ({number})" for number in count(1))
@@ -233,7 +224,7 @@ def _names(runs: Sequence[RunAnalysis]) -> list[str]:
 
 
 def _corpora(names: Sequence[str], runs: Sequence[RunAnalysis]) -> list[str]:
-    """Return for each run whether it is over the documents of the first, and whether it holds questions of it."""
+    """Return for each run whether it has the documents, and any questions, of the first."""
     lines = []
     first, texts = runs[0], runs[0].document_texts
     questions = {sample.id for sample in first.samples}
@@ -261,7 +252,7 @@ def _samples(run: RunAnalysis) -> str:
 
 
 def _expected(run: RunAnalysis) -> str:
-    found = estimate_quality(run.meta["compiled"], run.samples)
+    found = estimate_quality(run.settings["compiled"], run.samples)
     return f"{percent(found.share)} ({bounds(found.low, found.high)})" if found else UNKNOWN
 
 
@@ -282,7 +273,7 @@ def _summary(measure: Measure, values: Values | None) -> dict[str, Any] | None:
     if measure.kind == "share" and (found := wilson(int(values.sum()), len(values))):
         share, low, high = (round(part, 4) for part in found)
         return {"n": len(values), "share": share, "interval": [low, high]}
-    low, middle, high = (round(float(part), 4) for part in np.quantile(values, (0.25, 0.5, 0.75)))
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75)).round(4).tolist()
     return {"n": len(values), "median": middle, "quartiles": [low, high]}
 
 

@@ -23,18 +23,11 @@ _SEED = 0
 
 
 class Nearness(NamedTuple):
-    """How near chunks are to the nearest one that is asked about, in the mean; ``chance`` is for a draw of as many."""
+    """The mean cosine of ``chunks`` chunks with the nearest one asked about; ``chance`` is for as many drawn ones."""
 
     mean: float
     chance: float
     chunks: int
-
-
-class Plane(NamedTuple):
-    """Where each row lies on the map, and the share of the variance that the map shows."""
-
-    places: Vectors
-    shown: float
 
 
 def cut(text: str, longest: int) -> str:
@@ -53,14 +46,14 @@ def first_words(questions: Iterable[str]) -> list[str]:
 
 
 def distinct(questions: Iterable[str], size: int) -> tuple[int, int]:
-    """Return how many different runs of ``size`` words there are in all questions, and how many runs at all.
+    """Return how many different n-grams of ``size`` words there are in all questions, and how many n-grams at all.
 
     Source: J. Li et al., A diversity-promoting objective function for neural conversation models (2016), distinct-n.
     """
-    runs: list[tuple[str, ...]] = []
-    for words in map(tokens, questions):
-        runs += (tuple(words[place : place + size]) for place in range(len(words) - size + 1))
-    return len(set(runs)), len(runs)
+    ngrams = [
+        gram for words in map(tokens, questions) for gram in zip(*(words[at:] for at in range(size)), strict=False)
+    ]
+    return len(set(ngrams)), len(ngrams)
 
 
 def overlaps(samples: Sequence[Sample]) -> Values:
@@ -91,16 +84,12 @@ def reciprocal_ranks(samples: Iterable[Sample]) -> Values:
 def difficulties(samples: Sequence[Sample], shared: Values) -> list[str]:
     """Return how hard each question is; ``shared`` is the share of its words that its passage holds.
 
-    Easy is what is found first and shares at least half of its words; hard what is not among the first five, or is
-    found later than first and shares less; all else is middling.
+    Easy: found first, with at least half of its words. Middling: found first, or among the first five with that many
+    words. Hard: all others.
     """
-    found = []
-    for first, early, words in zip(found_within(samples, 1), found_within(samples, EARLY), shared, strict=True):
-        if first and words >= _ENOUGH:
-            found.append("easy")
-        else:
-            found.append("middling" if first or (early and words >= _ENOUGH) else "hard")
-    return found
+    met = found_within(samples, 1) + (shared >= _ENOUGH)
+    found = np.where(found_within(samples, EARLY), met, 0)
+    return [DIFFICULTIES[2 - int(conditions)] for conditions in found]
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -144,8 +133,11 @@ def nearness(vectors: Vectors, asked: Sequence[int]) -> Nearness | None:
     return Nearness(_nearest(rows, unit(vectors[asked])), _nearest(rows, unit(vectors[drawn])), len(looked))
 
 
-def plane(vectors: Vectors) -> Plane | None:
-    """Return the first two principal components of rows, None for fewer than three rows or rows that are all alike."""
+def plane(vectors: Vectors) -> tuple[Vectors, float] | None:
+    """Return rows on their first two principal components, and the share of the variance that these show.
+
+    None for fewer than three rows, or rows that are all alike.
+    """
     from sklearn.decomposition import PCA
 
     if len(vectors) < _FEWEST or vectors.shape[1] < 2 or not np.ptp(vectors, axis=0).any():
@@ -153,8 +145,7 @@ def plane(vectors: Vectors) -> Plane | None:
     rng = np.random.default_rng(_SEED)
     fitted = vectors[rng.choice(len(vectors), size=min(5 * _DRAWN, len(vectors)), replace=False)]
     found = PCA(n_components=2, random_state=_SEED).fit(fitted)
-    places: Vectors = found.transform(vectors)
-    return Plane(places, float(found.explained_variance_ratio_.sum()))
+    return found.transform(vectors), float(found.explained_variance_ratio_.sum())
 
 
 def _nearest(rows: Vectors, centres: Vectors) -> float:

@@ -12,8 +12,6 @@ from groundset.report.measurements import EARLY, found_within, lengths, nearest_
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.stats import Values
 
-Places = NDArray[np.int64]
-
 _SEED = 0
 
 
@@ -22,12 +20,11 @@ class Measure:
     """One row of the table.
 
     Attributes:
-        name: what it is called.
         kind: ``share`` of 0 and 1, or other ``values``.
-        values: returns them for a run and the size of the smallest one; None where the run does not know them.
+        values: returns them for a run and the size of the smallest one; None where the run lacks them.
         digits: after the point of a median.
-        same: returns what has to be known, and the same in both runs, for their values to be compared.
-        unless: the reason that is given where it is not.
+        same: returns what both runs must have, and have alike, for their values to be compared.
+        unless: the reason given where they do not.
     """
 
     name: str
@@ -38,10 +35,9 @@ class Measure:
     unless: str = ""
 
 
-def drawn(count: int, size: int) -> Places:
-    """Return the places of ``size`` things out of so many, drawn at random and the same each time."""
-    places: Places = np.random.default_rng(_SEED).choice(count, size=min(count, size), replace=False)
-    return places
+def drawn(count: int, size: int) -> NDArray[np.int64]:
+    """Return the places of ``size`` things out of ``count``, drawn at random and the same each time."""
+    return np.random.default_rng(_SEED).choice(count, size=min(count, size), replace=False)
 
 
 def _attempts(run: RunAnalysis, _: int) -> Values | None:
@@ -67,12 +63,12 @@ def _ranks(run: RunAnalysis, _: int) -> Values:
 
 
 def _nearest(run: RunAnalysis, size: int) -> Values | None:
-    """Return the likeness of each question with the nearest other; of as many as the smallest run has.
+    """Return the likeness of each question with the nearest other, for as many questions as the smallest run has.
 
     The more questions there are, the nearer they lie by themselves.
     """
     vectors = run.question_vectors
-    return None if vectors is None else nearest_other(vectors[drawn(len(vectors), size)]).astype(float)
+    return nearest_other(vectors[drawn(len(vectors), size)]).astype(float) if len(vectors) else None
 
 
 def _words(field: Literal["question", "answer"]) -> Callable[[RunAnalysis, int], Values]:
@@ -84,11 +80,11 @@ def _scores(run: RunAnalysis, _: int) -> Values:
 
 
 def _embedder(run: RunAnalysis) -> Any:
-    return (run.meta["models"].get("embedder") or {}).get("sha256")
+    return (run.settings["models"].get("embedder") or {}).get("sha256")
 
 
 def _critic(run: RunAnalysis) -> Any:
-    """Return what identifies a critic: not its quality estimate; older runs note less."""
+    """Return what identifies a critic: not its quality estimate; older runs recorded less."""
     return {name: run.judge[name] for name in ("model", "optimizer", "threshold") if name in run.judge}
 
 

@@ -26,11 +26,10 @@ class Metric:
     """One figure.
 
     Attributes:
-        name: what it is called.
         value: as it is shown.
         n: what it rests on, such as "12 questions"; empty for what is counted and not measured.
         interval: the bounds of its 95 % interval; empty where it has none.
-        meaning: what it says, in one sentence.
+        meaning: a sentence.
     """
 
     name: str
@@ -42,7 +41,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table; ``title`` stands above it, cells after the first are set as numbers unless ``texts`` says otherwise."""
+    """A table; ``title`` stands above it, cells after the first are set as numbers unless ``texts`` is set."""
 
     title: str
     headings: Sequence[str]
@@ -69,15 +68,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class PageSection:
-    """One part of a page.
-
-    Attributes:
-        key: the name of its place on the page.
-        title: its heading.
-        about: what it is about, in a sentence or two.
-        metrics, charts, tables: what it shows, in this order.
-        notes: what to bear in mind, each a sentence or two.
-    """
+    """One section of a page: its anchor and its heading, and what it shows in the order of the fields."""
 
     key: str
     title: str
@@ -115,7 +106,7 @@ def bounds(low: float, high: float) -> str:
 
 
 def interval(part: int, whole: int) -> str:
-    """Return the bounds of Wilson's 95 % interval of a share; all there is for an empty whole."""
+    """Return the bounds of Wilson's 95 % interval of a share; 0 to 100 % for an empty whole."""
     found = wilson(min(part, whole), whole)
     return bounds(found.low, found.high) if found else bounds(0, 1)
 
@@ -132,9 +123,7 @@ def mean_metric(name: str, values: Values, units: Units, meaning: str = "", *, a
     if not len(values):
         return Metric(name, UNKNOWN, "0 questions", "", meaning)
     value, low, high = bootstrap_mean(values, units)
-    shown, limits = f"{value:.2f}", f"{low:.2f} to {high:.2f}"
-    if as_share:
-        shown, limits = percent(value), bounds(low, high)
+    shown, limits = (percent(value), bounds(low, high)) if as_share else (f"{value:.2f}", f"{low:.2f} to {high:.2f}")
     return Metric(name, shown, counted(len(values), "question"), limits, meaning)
 
 
@@ -148,5 +137,5 @@ def median_metric(name: str, values: Sequence[float] | Values, noun: str, meanin
 
 
 def _visible(value: Any) -> Any:
-    """Return a text without characters that nobody sees; what is markup already stays."""
+    """Spell out the invisible characters of a text; markup stays as it is."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else printable(value, lines=True)

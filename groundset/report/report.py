@@ -4,6 +4,8 @@ from pathlib import Path
 
 from groundset.files import check_target, is_stream, write_text
 from groundset.report.analysis import RunAnalysis
+from groundset.report.page import render
+from groundset.report.sections import SECTIONS
 from programs.errors import InputError
 
 SUFFIX = ".html"
@@ -40,11 +42,7 @@ def write_report(run: Path, out: Path | None = None) -> str:
 
 def report_page(run: RunAnalysis) -> str:
     """Return the report of a run as HTML."""
-    from groundset.report.page import render
-    from groundset.report.sections import SECTIONS
-
-    sections = [section(run) for section in SECTIONS]
+    sections = [section.make(run) for section in SECTIONS.values()]
     metrics = {metric.name: metric for section in sections for metric in section.metrics}
-    return render(
-        f"Report on {run.name}", sections[0].about, sections, [metrics[name] for name in _MAIN if name in metrics]
-    )
+    main = [metrics[name] for name in _MAIN if name in metrics]
+    return render(f"Report on {run.name}", sections[0].about, sections, main)

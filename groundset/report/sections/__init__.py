@@ -1,23 +1,8 @@
-"""The parts of a report, in their order: each a module with a function ``section``, named here once."""
+"""The sections of a report by name, in their order: one module each, found in this folder."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
-from groundset.report.analysis import RunAnalysis
-from groundset.report.page import PageSection
-from groundset.report.sections import (
-    cost,
-    coverage,
-    diversity,
-    made,
-    power,
-    quality,
-    questions,
-    refused,
-    retrieval,
-    yields,
-)
+from groundset.report.analysis import ReportSection
+from programs.discover import discover
 
-SECTIONS: tuple[Callable[[RunAnalysis], PageSection], ...] = tuple(
-    module.section
-    for module in (made, quality, yields, refused, coverage, questions, diversity, retrieval, power, cost)
-)
+SECTIONS: Mapping[str, ReportSection] = discover("groundset.report.sections", "SECTION", ReportSection)

@@ -1,7 +1,7 @@
 """What the samples took."""
 
 from groundset.progress import counted, duration
-from groundset.report.analysis import RunAnalysis
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.page import Metric, PageSection
 
 
@@ -30,3 +30,6 @@ def section(run: RunAnalysis) -> PageSection:
     each = f", {run.seconds / kept:,.1f} s for each sample" if kept else ""
     metrics.append(Metric("Time", f"{duration(run.seconds)}{each}", n, "", "the sum over all processes"))
     return PageSection("cost", title, about, metrics)
+
+
+SECTION = ReportSection("cost", section, rank=10)

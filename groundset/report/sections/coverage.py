@@ -6,7 +6,7 @@ import numpy as np
 
 from groundset.progress import counted
 from groundset.report import charts
-from groundset.report.analysis import RunAnalysis
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.measurements import cut, nearness, plane
 from groundset.report.page import UNKNOWN, Chart, Metric, PageSection, PageTable, share_metric
 
@@ -22,10 +22,10 @@ def section(run: RunAnalysis) -> PageSection:
         share_metric("Chunks asked about", len(run.asked_chunks), len(run.chunks), "chunk"),
     ]
     notes, drawn = [], []
-    if run.chunk_vectors is None:
+    asked = sorted(run.places[name] for name in run.asked_chunks if name in run.places)
+    if not len(run.chunk_vectors):
         notes.append("There is no map: not all chunks of this run have embeddings.")
     else:
-        asked = sorted(run.places[name] for name in run.asked_chunks if name in run.places)
         if found := nearness(run.chunk_vectors, asked):
             metrics.append(Metric(
                 "Nearness to what is asked", f"{found.mean:.2f} ({found.chance:.2f} by chance)",
@@ -59,15 +59,20 @@ def _by_document(run: RunAnalysis) -> PageTable:
 
 
 def _map(run: RunAnalysis, asked: list[int]) -> Chart | None:
-    if run.chunk_vectors is None or (found := plane(run.chunk_vectors)) is None:
+    found = plane(run.chunk_vectors)
+    if found is None:
         return None
+    places, shown = found
     vain = sorted(run.places[name] for name in run.attempted_chunks - run.asked_chunks if name in run.places)
     others = np.setdiff1d(np.arange(len(run.chunks)), [*asked, *vain]).tolist()
     layers = [("not asked", others), ("attempted in vain", vain), ("asked about", asked)]
     return Chart(
         "Map of the chunks",
-        f"Each point is a chunk; near ones are alike. The two directions show {100 * found.shown:.0f} % of how the "
+        f"Each point is a chunk; near ones are alike. The two directions show {100 * shown:.0f} % of how the "
         "embeddings differ, so what lies together here may still be apart.",
-        charts.points("map", [(name, found.places[places]) for name, places in layers]),
-        PageTable("", ("chunks", "count"), [(name, f"{len(places):,}") for name, places in layers]),
+        charts.points("map", [(name, places[rows]) for name, rows in layers]),
+        PageTable("", ("chunks", "count"), [(name, f"{len(rows):,}") for name, rows in layers]),
     )
+
+
+SECTION = ReportSection("coverage", section, rank=5)

@@ -4,7 +4,7 @@ import numpy as np
 
 from groundset.engine.duplicates import SIMILARITY
 from groundset.progress import counted
-from groundset.report.analysis import RunAnalysis
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.charts import histogram_chart
 from groundset.report.measurements import distinct, mean_likeness, nearest_other
 from groundset.report.page import UNKNOWN, Metric, PageSection, percent, share_metric
@@ -23,9 +23,8 @@ def section(run: RunAnalysis) -> PageSection:
         share_metric("Same words", same, len(asked), "question", "questions that repeat an earlier one word for word"),
     ]
     drawn, notes = [], []
-    vectors = run.question_vectors
-    if vectors is not None and (likeness := mean_likeness(vectors)) is not None:
-        near = nearest_other(vectors)
+    if (likeness := mean_likeness(run.question_vectors)) is not None:
+        near = nearest_other(run.question_vectors)
         metrics += [
             Metric("Likeness of two questions", f"{likeness:.2f}", counted(len(asked), "question"), "",
                    "the mean cosine of all pairs; 1 would be one question over and over"),
@@ -37,8 +36,7 @@ def section(run: RunAnalysis) -> PageSection:
             histogram_chart(
                 "twins",
                 "The most similar other question",
-                f"How like the nearest other one each of {counted(len(near), 'question')} is, by the cosine of "
-                "embeddings.",
+                f"How like the nearest other one each of {counted(len(near), 'question')} is, by cosine of embeddings.",
                 near,
                 "cosine with the nearest other question",
                 ("cosine", "questions"),
@@ -51,7 +49,7 @@ def section(run: RunAnalysis) -> PageSection:
     refused = sum(reject.step == "duplicate" for reject in run.rejects)
     if refused and not run.derived:
         metrics.append(Metric("Refused as duplicates", f"{refused:,}", meaning="they repeated an accepted question"))
-    if dropped := run.meta["corpus"].get("dropped_duplicates"):
+    if dropped := run.settings["corpus"].get("dropped_duplicates"):
         metrics.append(Metric("Chunks dropped as duplicates", f"{dropped:,}", meaning="before anything was asked"))
     notes.append("The share of distinct words falls as a set grows: compare sets of one size only.")
     about = "Whether questions repeat one another, in their words and in their sense."
@@ -64,3 +62,6 @@ def _distinct(asked: list[str], size: int) -> Metric:
     share = percent(found / total) if total else UNKNOWN
     meaning = f"different {plural} by all {plural} in the questions"
     return Metric(f"Distinct {plural}", share, f"{total:,} {plural}", "", meaning)
+
+
+SECTION = ReportSection("diversity", section, rank=7)

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from groundset.progress import counted
-from groundset.report.analysis import RunAnalysis
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.page import UNKNOWN, Metric, PageSection, PageTable, percent
 
 _STATUS = {
@@ -51,7 +51,7 @@ def _counts(title: str, name: str, found: list[str]) -> PageTable:
 
 def _made_with(run: RunAnalysis) -> list[tuple[str, str]]:
     """Return what the run was made with, as far as it notes that."""
-    models, configuration = run.meta["models"], run.meta["configuration"]
+    models, configuration = run.settings["models"], run.settings["configuration"]
     names = [
         ("recipe", configuration.get("recipe")),
         *((what, (models.get(key) or {}).get("name")) for what, key in (
@@ -61,3 +61,6 @@ def _made_with(run: RunAnalysis) -> list[tuple[str, str]]:
         ("chunker", configuration.get("chunker")),
     ]  # fmt: skip
     return [(what, str(name)) for what, name in names if name] or [("nothing", "the run does not note it")]
+
+
+SECTION = ReportSection("made", section, rank=1)

@@ -4,8 +4,7 @@ import numpy as np
 
 from groundset.progress import counted
 from groundset.report import charts
-from groundset.report.analysis import RunAnalysis
-from groundset.report.charts import Curve
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.page import UNKNOWN, Chart, Metric, PageSection, PageTable, percent
 from groundset.stats import detectable_difference, questions_needed
 
@@ -51,13 +50,11 @@ def section(run: RunAnalysis) -> PageSection:
 
 
 def _detectable(questions: int) -> Metric:
-    """Return the smallest difference that is seen if retrievers disagree on one question in five."""
     found = detectable_difference(questions, _USUAL)
-    meaning = f"where two retrievers disagree on {100 * _USUAL:.0f} of 100 questions; at 80 % power, alpha 0.05"
     shown = "none can be seen" if found is None else f"{_points(found)} points of a hundred"
-    return Metric(
-        "Smallest difference seen", shown if questions else UNKNOWN, counted(questions, "question"), "", meaning
-    )
+    meaning = f"where two retrievers disagree on {100 * _USUAL:.0f} of 100 questions; at 80 % power, alpha 0.05"
+    n = counted(questions, "question")
+    return Metric("Smallest difference seen", shown if questions else UNKNOWN, n, "", meaning)
 
 
 def _points(difference: float | None) -> str:
@@ -75,7 +72,7 @@ def _curves(questions: int, table: PageTable) -> Chart:
     for share in _DISAGREEMENTS:
         found = [(size, detectable_difference(int(size), share)) for size in sizes]
         known = [(size, gain) for size, gain in found if gain is not None]
-        drawn.append(Curve(percent(share), [size for size, _ in known], [gain for _, gain in known]))
+        drawn.append((percent(share), [size for size, _ in known], [gain for _, gain in known]))
     marked = (questions, "this set") if questions else None
     return Chart(
         "Smallest difference by the number of questions",
@@ -84,3 +81,6 @@ def _curves(questions: int, table: PageTable) -> Chart:
         charts.lines("power", drawn, "questions", "difference in hit rate", marked),
         table,
     )
+
+
+SECTION = ReportSection("power", section, rank=9)

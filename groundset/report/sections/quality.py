@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from groundset.progress import counted
-from groundset.report.analysis import RunAnalysis
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.charts import histogram_chart
 from groundset.report.page import (
     UNKNOWN,
@@ -16,8 +16,9 @@ from groundset.report.page import (
     median_metric,
     percent,
     share_metric,
-)
+)  # fmt: skip
 from groundset.store.quality import estimate_quality, is_easy
+from groundset.store.reviews import standing
 
 
 def section(run: RunAnalysis) -> PageSection:
@@ -63,7 +64,8 @@ def _reviews(run: RunAnalysis) -> list[Metric]:
     mended = sum(
         review.verdict == "good" and (review.question is not None or review.answer is not None) for review in found
     )
-    whose = f"by {counted(len(run.reviewers), 'reviewer')}: all who reviewed it signed it, mended or not"
+    reviewers = {review.reader for review in standing(run.reviews) if review.kind == "sample"}
+    whose = f"by {counted(len(reviewers), 'reviewer')}: all who reviewed it signed it, mended or not"
     return [
         share_metric("Signed", verdicts["good"], len(found), noun, whose),
         share_metric("Mended", mended, verdicts["good"], "signed sample", "signed with another wording"),
@@ -88,7 +90,7 @@ def _by_kind(run: RunAnalysis) -> list[PageTable]:
 
 def _expected_good(run: RunAnalysis) -> Metric:
     """Return the quality estimate, with what it was measured on."""
-    found, name = estimate_quality(run.meta["compiled"], run.samples), "Expected good"
+    found, name = estimate_quality(run.settings["compiled"], run.samples), "Expected good"
     if found is None:
         return Metric(name, UNKNOWN, meaning="the critic was not measured on labels for questions like these")
     meaning = "of labelled questions, those that the threshold of the critic accepts"
@@ -100,3 +102,6 @@ def _expected_good(run: RunAnalysis) -> Metric:
     if rows is not None:
         n = f"{rows:,} questions of runs" if found.of_runs else counted(rows, "labelled question")
     return Metric(name, percent(found.share), n, bounds(found.low, found.high), meaning)
+
+
+SECTION = ReportSection("quality", section, rank=2)

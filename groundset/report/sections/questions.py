@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from groundset.progress import counted
-from groundset.report.analysis import RunAnalysis
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.charts import counts_chart, histogram_chart
 from groundset.report.measurements import first_words, lengths
 from groundset.report.page import Chart, PageSection, median_metric
@@ -61,3 +61,6 @@ def _lengths(words: list[int]) -> Chart:
         np.arange(0, most + step + 1, step) - 0.5,
         label=label,
     )
+
+
+SECTION = ReportSection("questions", section, rank=6)

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 from groundset.progress import counted
-from groundset.report.analysis import RunAnalysis, is_passage
+from groundset.report.analysis import ReportSection, RunAnalysis, is_passage
 from groundset.report.measurements import cut
 from groundset.report.page import PageSection, PageTable, interval, percent
 from programs.types import Reject
@@ -50,3 +50,6 @@ def _counts(title: str, counts: Counter[tuple[str, str]], share: str) -> PageTab
         for (step, reason), count in counts.most_common()
     ]
     return PageTable(f"{title} (n = {total:,})", ("reason", "count", share, "95 % interval"), rows)
+
+
+SECTION = ReportSection("refused", section, rank=4)

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from groundset.progress import counted
-from groundset.report.analysis import RunAnalysis
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.charts import counts_chart, histogram_chart
 from groundset.report.measurements import (
     DIFFICULTIES,
@@ -12,7 +12,7 @@ from groundset.report.measurements import (
     found_within,
     overlaps,
     reciprocal_ranks,
-)
+)  # fmt: skip
 from groundset.report.page import Chart, PageSection, mean_metric, median_metric
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.stats import Values
@@ -52,7 +52,7 @@ def section(run: RunAnalysis) -> PageSection:
         drawn.append(_shares("near", "Likeness of question and passage", near, across, across))
     drew = "documents" if by_document else "questions"
     notes = [f"95 % intervals of means draw {drew} anew; a rank beyond {SEARCH_DEPTH} counts as not found."]
-    if max_rank := int(run.meta["configuration"].get("max_rank") or 0):
+    if max_rank := int(run.settings["configuration"].get("max_rank") or 0):
         notes.append(
             f"Only questions were kept that found their passage at rank {max_rank} or better with the run's own "
             "embedder, so these figures flatter that embedder. The command groundset roundtrip compares others."
@@ -75,3 +75,6 @@ def _ranks(run: RunAnalysis) -> Chart:
 def _shares(key: str, title: str, values: Values, across: str, what: str) -> Chart:
     about = f"How many of {counted(len(values), 'question')} have which {what}."
     return histogram_chart(key, title, about, values, across, (title.lower(), "questions"))
+
+
+SECTION = ReportSection("retrieval", section, rank=8)

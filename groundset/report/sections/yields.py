@@ -3,7 +3,7 @@
 from collections import Counter
 
 from groundset.report import charts
-from groundset.report.analysis import RunAnalysis
+from groundset.report.analysis import ReportSection, RunAnalysis
 from groundset.report.page import Chart, PageSection, PageTable, interval, percent, share_metric
 
 _HEADINGS = ("step", "reached", "refused", "passed", "95 % interval")
@@ -70,3 +70,6 @@ def _bars(key: str, title: str, about: str, stages: list[tuple[str, int]], table
     names, counts = [name for name, _ in stages], [count for _, count in stages]
     svg = charts.bars(key, names, counts, [f"{count:,}" for count in counts], marked=len(stages) - 1)
     return Chart(title, about, svg, table)
+
+
+SECTION = ReportSection("yield", section, rank=3)

@@ -47,8 +47,9 @@ def test_a_map_needs_three_chunks_that_differ() -> None:
     flat[:, 2:4] = ROWS[:50, :2]
     found = plane(flat)
     assert found is not None
-    assert found.shown == pytest.approx(1)
-    before, after = (np.linalg.norm(each[:, None] - each[None], axis=2) for each in (flat, found.places))
+    places, shown = found
+    assert shown == pytest.approx(1)
+    before, after = (np.linalg.norm(points[:, None] - points[None], axis=2) for points in (flat, places))
     assert after == pytest.approx(before, abs=1e-4)
 
 

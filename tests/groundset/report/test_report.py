@@ -54,7 +54,7 @@ def read(run: Path) -> Page:
 
 
 def sections(run: Path) -> dict[str, PageSection]:
-    return {section.key: section for section in (make(RunAnalysis(run)) for make in SECTIONS)}
+    return {section.key: section for section in (row.make(RunAnalysis(run)) for row in SECTIONS.values())}
 
 
 def metrics(run: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from groundset.folders import whole_folder
 from groundset.store.folder import check_free, database_path
 from groundset.store.lineage import Lineage, Parent
 from groundset.store.record import read_record, run_files, run_record, write_files
-from groundset.store.reviews import Consensus, Review, mended, readings, standing
+from groundset.store.reviews import Consensus, Review, consensus_by_item, corrected, latest_reviews
 from groundset.store.run_store import RunStore
 from groundset.store.summary import account
 from groundset.store.tables import Vectors
@@ -152,7 +152,7 @@ class Run(Sequence[Sample]):
     @cached_property
     def consensus(self) -> Mapping[str, Consensus]:
         """Return the consensus of reviewers on each sample, by sample id."""
-        return readings(standing(self.reviews))
+        return consensus_by_item(latest_reviews(self.reviews))
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
@@ -217,7 +217,7 @@ class Run(Sequence[Sample]):
             verdict = found.verdict if found else None
             if verdict == "good" or (verdict in (None, "disputed") and not signed):
                 places.append(place)
-                samples.append(mended(sample, found))
+                samples.append(corrected(sample, found))
         return self.only(places).replace(samples=samples)
 
     def lineage(self, command: str, **options: Any) -> Lineage:

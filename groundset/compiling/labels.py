@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 from groundset.corpus.documents import document_name
 from groundset.data_files import data_path
 from groundset.files import write_rows
-from groundset.store.reviews import Review
-from groundset.store.run_store import RunStore
+from groundset.run import Run
+from groundset.store.reviews import Review, latest_reviews
 from optimizers.gold import GOLD, read_annotated
 from optimizers.gold_rows import GoldRow
 from optimizers.labels import (
@@ -136,9 +136,8 @@ def labels_from(folders: Sequence[Path]) -> OwnLabels:
     left_out: Counter[str] = Counter()
     verdicts: dict[tuple[str, str], list[_Verdict]] = {}
     for folder in folders:
-        with RunStore.read(folder) as store:
-            for verdict in _verdicts_in(store, left_out):
-                verdicts.setdefault(verdict.subject.texts, []).append(verdict)
+        for verdict in _verdicts_in(Run(folder), left_out):
+            verdicts.setdefault(verdict.subject.texts, []).append(verdict)
     shipped = read_all(label_files(()))
     known = {_texts_of(label) for label in shipped}
     splits = {label.document: label.split for label in shipped}
@@ -152,12 +151,12 @@ def labels_from(folders: Sequence[Path]) -> OwnLabels:
     return OwnLabels(labels, left_out)
 
 
-def _verdicts_in(store: RunStore, left_out: Counter[str]) -> Iterator[_Verdict]:
+def _verdicts_in(run: Run, left_out: Counter[str]) -> Iterator[_Verdict]:
     """Yield the verdicts of reviewers of a run on each wording, in order."""
-    standing = store.reviews.standing()
-    read = dict(_read(store, {(review.kind, review.item) for review in standing}))
-    for review in standing:
-        if (found := read.get((review.kind, review.item))) is None:
+    reviews = latest_reviews(run.reviews)
+    subjects = dict(_subjects(run, {(review.kind, review.item) for review in reviews}))
+    for review in reviews:
+        if (found := subjects.get((review.kind, review.item))) is None:
             left_out[_GONE] += 1
         elif review.verdict == "bad" and review.reason in (None, _OK):
             left_out[_NO_REASON] += 1
@@ -178,35 +177,37 @@ def _verdicts_of(review: Review, subject: _Subject, answer: str) -> Iterator[_Ve
         yield _Verdict(subject, review.reason)
 
 
-def _read(
-    store: RunStore, wanted: Collection[tuple[str, str]]
-) -> Iterator[tuple[tuple[str, str], tuple[_Subject, str]]]:
+def _subjects(run: Run, wanted: Collection[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], tuple[_Subject, str]]]:
     """Yield those samples and rejects of a run that are wanted, by kind and item, each with the answer that was shown.
 
     Nobody is asked to sign the answer of a reject, so it counts for none.
     """
-    model = ((store.meta("models") or {}).get("lm") or {}).get("name", "unknown")
+    model = ((run.settings["models"] or {}).get("lm") or {}).get("name", "unknown")
 
     def subject(question: str | None, chunks: Sequence[Chunk], source: str) -> _Subject:
         passage = plain_passage(chunk.text for chunk in chunks)
         # Not its id, which changes with its text and its folder: no version of a document may lie in another split.
         documents = tuple(dict.fromkeys(document_name(chunk.path) or chunk.doc_id for chunk in chunks))
-        source = f"{source} of the run {store.folder.resolve().name}"
+        source = f"{source} of the run {run.folder.resolve().name}"
         return _Subject(question, passage, plain(chunks[0].topic), documents, model, source)
 
-    for sample in store.results.samples():
+    for sample in run.samples:
         if ("sample", sample.id) in wanted:
             found = subject(sample.question, sample.contexts, f"Sample {sample.id}")
             yield ("sample", sample.id), (found, sample.answer)
     if not any(kind == "reject" for kind, _ in wanted):
         return
-    chunks = {chunk.chunk_id: chunk for chunk in store.chunks()}
-    attempts = {place: attempt for place, attempt, _ in store.results.refused_questions()}
-    for place, reject in enumerate(store.results.rejects(), 1):
+    chunks = {chunk.chunk_id: chunk for chunk in run.chunks}
+    with run.opened() as store:
+        attempts = {
+            place: store.attempts.contexts(attempt)
+            for place, attempt, _ in store.results.refused_questions()
+            if attempt is not None and ("reject", str(place)) in wanted
+        }
+    for place, reject in enumerate(run.rejects, 1):
         if ("reject", str(place)) not in wanted:
             continue
-        attempt = attempts.get(place)
-        ids = (reject.chunk_id,) if attempt is None else store.attempts.contexts(attempt)
+        ids = attempts.get(place, (reject.chunk_id,))
         if all(name in chunks for name in ids):
             source = f"Reject {place} of step {reject.step}"
             yield ("reject", str(place)), (subject(reject.question, [chunks[name] for name in ids], source), "")

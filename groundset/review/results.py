@@ -12,7 +12,7 @@ import numpy as np
 from groundset.review.session import ListedItem, ReviewSession
 from groundset.run import Run
 from groundset.stats import ALPHA, Estimate, fisher, holm, kappa, mcnemar, wilson
-from groundset.store.reviews import Consensus, readings, standing
+from groundset.store.reviews import Consensus, consensus_by_item, latest_reviews
 from programs.errors import InputError
 from programs.types import Sample
 
@@ -152,8 +152,8 @@ def summarise_reviews(folders: Sequence[Path]) -> ReviewSummary:
     verdicts: dict[str, dict[tuple[Path, str], dict[str, str]]] = {"sample": {}, "reject": {}}
     for folder in folders:
         run = Run(folder)
-        reviews, consensus = standing(run.reviews), run.consensus
-        of_rejects = readings(reviews, "reject")
+        reviews, consensus = latest_reviews(run.reviews), run.consensus
+        of_rejects = consensus_by_item(reviews, "reject")
         recipe = str((run.settings["configuration"] or {}).get("recipe") or "")
         for sample in run:
             if found := consensus.get(sample.id):

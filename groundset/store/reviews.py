@@ -6,15 +6,12 @@ a verdict back adds a row without one. Rows that one click made share its name, 
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from groundset.store.database import Database
 from programs.types import Sample
-
-if TYPE_CHECKING:
-    from groundset.store.run_store import RunStore
 
 REVIEWS_SCHEMA = """
 CREATE TABLE IF NOT EXISTS reviews (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, item TEXT NOT NULL,
@@ -92,10 +89,6 @@ class ReviewTable:
         statement = "SELECT number, record FROM reviews WHERE number > ? ORDER BY number"
         return dict(self._database.read(lambda at, row: (at, Review.model_validate_json(row)), statement, (number,)))
 
-    def standing(self) -> list[Review]:
-        """Return the last review of each item by each reviewer, the earliest first."""
-        return standing(self.all())
-
 
 class Consensus(NamedTuple):
     """The consensus of all reviewers of a sample.
@@ -109,45 +102,28 @@ class Consensus(NamedTuple):
     answer: str | None
 
 
-def standing(reviews: Iterable[Review]) -> list[Review]:
+def latest_reviews(reviews: Iterable[Review]) -> list[Review]:
     """Return the last review of each item by each reviewer, the earliest first; ``reviews`` are in order of rows."""
     last = {(review.kind, review.item, review.reader): review for review in reviews}
     return sorted((review for review in last.values() if review.verdict), key=lambda review: review.read_at)
 
 
-def readings(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Consensus]:
+def consensus_by_item(reviews: Iterable[Review], kind: Literal["sample", "reject"] = "sample") -> dict[str, Consensus]:
     """Return the consensus on each item, from the last reviews of each reviewer."""
     by_item: dict[str, list[Review]] = {}
     for review in reviews:
         if review.kind == kind and review.verdict:
             by_item.setdefault(review.item, []).append(review)
-    return {item: _reading(found) for item, found in by_item.items()}
+    return {item: _consensus(found) for item, found in by_item.items()}
 
 
-def read_samples(store: "RunStore", *, signed: bool = False) -> list[Sample]:
-    """Return the samples of a run as reviewed: with corrections, and without refused ones.
-
-    A sample that nobody read stays, and so does one that readers dispute; ``signed`` leaves out both.
-    """
-    found = readings(store.reviews.standing())
-    samples: list[Sample] = []
-    for sample in store.results.samples():
-        reading = found.get(sample.id)
-        if reading is None:
-            if not signed:
-                samples.append(sample)
-        elif reading.verdict == "good" or (reading.verdict == "disputed" and not signed):
-            samples.append(mended(sample, reading))
-    return samples
-
-
-def mended(sample: Sample, reading: Consensus | None) -> Sample:
+def corrected(sample: Sample, consensus: Consensus | None) -> Sample:
     """Return a sample with the corrections of its reviewers."""
-    texts = {"question": reading.question, "answer": reading.answer} if reading else {}
+    texts = {"question": consensus.question, "answer": consensus.answer} if consensus else {}
     return sample.model_copy(update={name: text for name, text in texts.items() if text is not None})
 
 
-def _reading(reviews: Sequence[Review]) -> Consensus:
+def _consensus(reviews: Sequence[Review]) -> Consensus:
     verdicts = {review.verdict for review in reviews}
     good = [review for review in reviews if review.verdict == "good"]
     texts = [(each.question, each.answer) for each in good if (each.question, each.answer) != (None, None)]

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
 import typer
 
@@ -12,19 +11,6 @@ from groundset.printing import say
 from programs.errors import InputError
 
 SUFFIX = ".jsonl"
-
-_Out = TypeVar("_Out", Path, Path | None)
-
-
-def new_file(out: _Out) -> _Out:
-    """Refuse a file that cannot be written, while the command line is parsed.
-
-    Raises:
-        InputError: it is a folder, or cannot be made.
-    """
-    if out is not None:
-        check_target(out)
-    return out
 
 
 def check_out(out: Path, inputs: Iterable[Path] = (), *beside: Path) -> None:

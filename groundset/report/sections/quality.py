@@ -18,7 +18,7 @@ from groundset.report.page import (
     share_metric,
 )  # fmt: skip
 from groundset.store.quality import estimate_quality, is_easy
-from groundset.store.reviews import standing
+from groundset.store.reviews import latest_reviews
 
 
 def section(run: RunAnalysis) -> PageSection:
@@ -64,7 +64,7 @@ def _reviews(run: RunAnalysis) -> list[Metric]:
     mended = sum(
         review.verdict == "good" and (review.question is not None or review.answer is not None) for review in found
     )
-    reviewers = {review.reader for review in standing(run.reviews) if review.kind == "sample"}
+    reviewers = {review.reader for review in latest_reviews(run.reviews) if review.kind == "sample"}
     whose = f"by {counted(len(reviewers), 'reviewer')}: all who reviewed it signed it, mended or not"
     return [
         share_metric("Signed", verdicts["good"], len(found), noun, whose),

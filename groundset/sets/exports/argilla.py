@@ -20,7 +20,7 @@ from uuid import NAMESPACE_URL, uuid5
 from groundset.review.reasons import OF_QUESTIONS
 from groundset.sets.exports.base import Export
 from groundset.sets.exports.rows import question_row, write_json
-from groundset.store.reviews import Review, standing
+from groundset.store.reviews import Review, latest_reviews
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ answer is right and complete. Mend what only needs another wording; refuse what 
 def write_argilla(run: "Run", folder: Path) -> None:
     """Write the dataset."""
     by_sample: dict[str, list[Review]] = {}
-    for review in standing(run.reviews):
+    for review in latest_reviews(run.reviews):
         if review.kind == "sample":
             by_sample.setdefault(review.item, []).append(review)
     reviewed = [sample for sample in run.samples if sample.id in by_sample]

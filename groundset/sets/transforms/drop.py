@@ -16,7 +16,7 @@ from typing import Any
 from groundset.progress import counted
 from groundset.run import Run, reject_sample, save_run
 from groundset.store.folder import check_free
-from groundset.store.reviews import mended
+from groundset.store.reviews import corrected
 from programs.errors import InputError
 from programs.text import tokens
 from programs.types import Sample
@@ -94,7 +94,7 @@ def list_drops(folder: Path, where: str) -> tuple[list[Sample], int]:
 
 def _going(run: Run, where: str) -> set[int]:
     """Return the places of the samples that a condition holds for, as readers left them: so they are exported."""
-    samples = [mended(sample, run.consensus.get(sample.id)) for sample in run.samples]
+    samples = [corrected(sample, run.consensus.get(sample.id)) for sample in run.samples]
     return set(matching(where, samples, {item: found.verdict for item, found in run.consensus.items()}))
 
 

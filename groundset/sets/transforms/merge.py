@@ -12,7 +12,7 @@ from groundset.run import Run, reject_sample, save_run, unused_id
 from groundset.sets.measuring import with_ranks
 from groundset.sets.transforms.merge_corpus import JoinedCorpus
 from groundset.store.folder import check_free
-from groundset.store.reviews import Consensus, Review, readings, standing
+from groundset.store.reviews import Consensus, Review, consensus_by_item, latest_reviews
 from groundset.store.tables import Vectors
 from programs.errors import DamagedRunError, InputError
 from programs.types import Chunk, Reject, Sample
@@ -75,7 +75,7 @@ def merged_content(runs: Sequence[Run]) -> Run:
     # Parts of one set have the reviews of its rejects each.
     reviews = sorted(dict.fromkeys(joined.reviews), key=lambda review: review.read_at)
     vectors = np.concatenate([run.question_vectors for run in runs])
-    kept, repeats = without_repeats(joined.samples, vectors, readings(standing(reviews)))
+    kept, repeats = without_repeats(joined.samples, vectors, consensus_by_item(latest_reviews(reviews)))
     documents, chunks = list(corpus.documents.values()), list(corpus.chunks.values())
     merged = Run.of(
         samples=joined.samples,

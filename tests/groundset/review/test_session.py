@@ -9,7 +9,8 @@ from small_run import ASKED, corpus, put, sample
 
 from groundset.review.filters import Filter
 from groundset.review.session import ReviewSession
-from groundset.store.reviews import Review, read_samples
+from groundset.run import Run
+from groundset.store.reviews import Review, latest_reviews
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
 from programs.types import Reject
@@ -39,10 +40,9 @@ def test_a_verdict_is_in_the_run_when_the_call_returns(make_run, review):
     assert [(row.item, row.verdict, row.reason) for row in rows(folder)] == [
         ("run-0", "good", None), ("run-1", "bad", "vague"), ("run-2", "good", None), ("run-3", None, None)
     ]  # fmt: skip
-    with RunStore.read(folder) as store:
-        kept = read_samples(store, signed=True)
-        assert [one.question for one in kept] == ["When does the ferry leave Tollvik?", "How tall is the tower?"]
-        assert len(read_samples(store)) == 3, "what was skipped stays"
+    signed = Run(folder).reviewed(signed=True)
+    assert [one.question for one in signed] == ["When does the ferry leave Tollvik?", "How tall is the tower?"]
+    assert len(Run(folder).reviewed()) == 3, "what was skipped stays"
     session.submit(session.items[0], "good")
     session.skip(session.items[0])
     assert len(rows(folder)) == 4, "the same verdict is stored once, and a skip takes nothing back"
@@ -69,7 +69,7 @@ def test_undo_goes_back_click_by_click_also_after_a_restart(make_run):
         assert states(session) == ["unread"] * 4
         assert session.undo() == []
     with RunStore.read(folder) as store:
-        assert store.reviews.standing() == []
+        assert latest_reviews(store.reviews.all()) == []
 
 
 def test_one_verdict_for_many_is_one_click(make_run, review):
@@ -90,7 +90,7 @@ def test_undo_leaves_clicks_alone_whose_items_are_not_reviewed_here(make_run):
         assert session.undo() == session.items
         assert session.undo() == []
     with RunStore.read(folder) as store:
-        assert [review.reason for review in store.reviews.standing()] == ["too_thin"]
+        assert [review.reason for review in latest_reviews(store.reviews.all())] == ["too_thin"]
 
 
 def test_a_click_on_two_runs_is_undone_in_each_only_once(make_run):
@@ -189,7 +189,7 @@ def test_what_a_run_makes_meanwhile_is_reviewed_too(make_run, review):
         session.__exit__()  # the reviewer ends first
         put(working, 3, sample("run-3", *ASKED[3], chunks[3]))
     with RunStore.read(folder) as store:
-        assert (store.results.count(), len(store.reviews.standing())) == (4, 3)
+        assert (store.results.count(), len(latest_reviews(store.reviews.all()))) == (4, 3)
     assert not list(folder.glob("*-wal"))
 
 

@@ -99,7 +99,7 @@ class OpenedRun(Run):
         from groundset.printing import say
         from groundset.sets.hub.push import push_run
 
-        return push_run(**dict(options), tell=lambda line: say(line, err=True))
+        return push_run(**dict(options), notify=lambda line: say(line, err=True))
 
     @for_python
     def report(self, out: str | Path | None = None) -> Path:

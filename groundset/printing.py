@@ -35,7 +35,7 @@ def say_lines(text: str, *, err: bool = False) -> None:
     typer.echo(printable(text, lines=True), err=err)
 
 
-def tell(console: Console, line: str) -> None:
+def print_above(console: Console, line: str) -> None:
     """Print one line above whatever a console shows live."""
     console.print(printable(line), markup=False, emoji=False, highlight=False, soft_wrap=True)
 

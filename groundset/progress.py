@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groundset.corpus import Corpus
-from groundset.printing import printable, tell
+from groundset.printing import print_above, printable
 from programs.types import StepRecord
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ class Progress:
         usage: Usage,
         elapsed: Callable[[], float],
     ) -> None:
-        """Begin to show a run that has got so far.
+        """Start the display of a run from its present state.
 
         Args:
-            asked, accepted, attempts: samples that are wanted and there, and attempts that were decided.
-            counts: how often each step spoke and refused.
-            usage: tells the calls and tokens of the run.
-            elapsed: tells its seconds.
+            asked, accepted, attempts: samples requested and accepted, and attempts decided.
+            counts: records and refusals of each step.
+            usage: returns the calls and tokens of the run.
+            elapsed: returns its seconds.
         """
         self._asked, self._accepted, self._attempts = asked, accepted, attempts
         for step, count in counts.items():
@@ -94,12 +94,12 @@ class Progress:
             self._live.start()
 
     def note(self, message: str) -> None:
-        """Say one line."""
-        tell(self._console, message)
+        """Print one line."""
+        print_above(self._console, message)
 
     @contextmanager
     def waiting(self, doing: str) -> Iterator[None]:
-        """Say what is done in the block, if that takes long enough for somebody to wonder."""
+        """Print what the block does, if it takes long."""
         timer = threading.Timer(PATIENCE_SECONDS, self.note, [f"{doing}."])
         timer.daemon = True
         timer.start()
@@ -109,20 +109,20 @@ class Progress:
             timer.cancel()
 
     def going_on(self, folder: Path, accepted: int, asked: int | None, attempts: int) -> None:
-        """Say that a run goes on, and what it has; ``asked`` is None where the chunks will say."""
-        self.note(f"Going on with {folder}: {of_asked(accepted, asked)}, {attempts} attempts are there.")
+        """Print that a run is continued, and what it has; ``asked`` is None where the chunks decide it."""
+        self.note(f"Continuing {folder}: {of_asked(accepted, asked)} after {counted(attempts, 'attempt')}.")
 
     def finished(self, folder: Path, accepted: int, asked: int) -> None:
-        """Say that a run has ended before."""
+        """Print that a run was finished before."""
         more = "; a larger --size adds to it" if accepted >= asked else ""
-        self.note(f"The run in {folder} is finished: {accepted} of {asked} samples are there{more}.")
+        self.note(f"The run in {folder} is finished: {accepted} of {asked} samples{more}.")
 
     def reading(self, path: str) -> None:
-        """Say which file is read."""
+        """Print which file is read."""
         self.note(f"Reading {path}")
 
     def read(self, corpus: Corpus, *, every_file: bool) -> None:
-        """Say what documents came to; of the files that were skipped name each, or the first ones."""
+        """Print the counts of documents and chunks, and the skipped files: each, or the first ones."""
         named = corpus.skipped if every_file else corpus.skipped[:_NAMED_FILES]
         for skipped in named:
             self.note(f"Skipped {skipped.path}: {skipped.reason}.")
@@ -135,12 +135,12 @@ class Progress:
         )
 
     def failed(self) -> None:
-        """Say what is left of a run that failed."""
-        self.note("What was done so far is stored; the same command or call goes on from there.")
+        """Print that a failed run can be continued."""
+        self.note("What was done so far is stored; the same command or call continues from there.")
 
     @contextmanager
     def phase(self, doing: str, total: int) -> Iterator[Callable[[int], None]]:
-        """Show what is done ``total`` times before a run; call what is yielded with how many more are done."""
+        """Show a phase of ``total`` items; call the yielded function with how many more are done."""
         if self._draws:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             with PhaseBar(*columns, console=self._console, transient=True, auto_refresh=not self._in_notebook) as bar:
@@ -166,12 +166,12 @@ class Progress:
             bar.refresh()
 
     def step(self, record: StepRecord) -> None:
-        """Count what a step said."""
+        """Count the record of a step."""
         with self._guard:
             self._tried[record.step] += 1
 
     def decided(self, settlement: "Settlement") -> None:
-        """Count what was decided on an attempt."""
+        """Count the decision on an attempt."""
         with self._guard:
             self._attempts += 1
             if settlement.sample is not None:
@@ -180,7 +180,7 @@ class Progress:
             self._refused.update(reject.step for reject in settlement.rejects)
 
     def tick(self) -> None:
-        """Show a line if it is time for one; draw again in a notebook."""
+        """Print a line if one is due; redraw in a notebook."""
         if self._live is not None and self._in_notebook:
             self._live.refresh()
         if self._live is None and time.monotonic() - self._shown >= LINE_EVERY_SECONDS:
@@ -188,7 +188,7 @@ class Progress:
             self.note(f"{self._state()}; {self._spent()}")
 
     def stop(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -200,7 +200,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
         self.stop()
 
     def _state(self) -> str:
@@ -234,17 +234,17 @@ class Progress:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number of things in words."""
+    """Return a count with its noun, as text."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def of_asked(accepted: int, asked: int | None) -> str:
-    """Return in words how many samples there are of those that were asked for; of no number, just how many."""
+    """Return as text how many samples were accepted, of how many requested if that is known."""
     return f"{accepted} samples" if asked is None else f"{accepted} of {asked} samples"
 
 
 def roughly(seconds: float) -> str:
-    """Return an estimate of a time no more exactly than it is known: tens of seconds, minutes, then hours as well."""
+    """Return an estimated time, rounded to tens of seconds or to minutes."""
     if seconds < 55:
         return duration(max(10, round(seconds, -1)))
     return duration(60 * round(seconds / 60)).removesuffix(" 00 s")

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset.commands.declare import Command, NewFile
-from groundset.commands.output.targets import check_out, name_of, tell
+from groundset.commands.output.targets import check_out, name_of, note
 from groundset.options import DEFAULT_EMBEDDER, ChunkingOptions, CommandOptions, option
 from groundset.printing import say
 
@@ -52,7 +52,7 @@ def chunk(options: ChunkOptions) -> None:
     chunks_file, documents_file = write_chunks(corpus, out)
     _report(corpus, out)
     texts = documents_file or "left out, because they go beside a file"
-    tell(f"Chunks: {name_of(chunks_file)}. Document texts: {texts}.", out)
+    note(f"Chunks: {name_of(chunks_file)}. Document texts: {texts}.", out)
 
 
 def _report(corpus: "Corpus", out: Path) -> None:
@@ -61,7 +61,7 @@ def _report(corpus: "Corpus", out: Path) -> None:
         say(f"Skipped {skipped.path}: {skipped.reason}.", err=True)
     if len(corpus.skipped) > _NAMED_FILES:
         say(f"Skipped {len(corpus.skipped) - _NAMED_FILES} more files.", err=True)
-    tell(
+    note(
         f"{counts.chunks} chunks from {counts.documents} documents "
         f"(dropped: {counts.dropped_short} too short, {counts.dropped_duplicates} duplicates; "
         f"skipped files: {counts.skipped}).",

@@ -21,7 +21,7 @@ class CompareOptions(CommandOptions):
 def compare(options: CompareOptions) -> None:
     """Compare the runs and print or write the comparison."""
     from groundset.commands.output.tables import print_json, print_line, print_table
-    from groundset.commands.output.targets import name_of, tell
+    from groundset.commands.output.targets import name_of, note
     from groundset.files import is_standard_output, write_text
     from groundset.printing import say
     from groundset.report.comparison import DIFFERENCES, compare_runs
@@ -48,7 +48,7 @@ def compare(options: CompareOptions) -> None:
     for line in (*comparison.conclusions(), *comparison.notes):
         print_line(line)
     if options.out is not None:
-        tell(f"Page: {name_of(options.out)}.", options.out)
+        note(f"Page: {name_of(options.out)}.", options.out)
 
 
 COMMAND = Command("compare", CompareOptions, compare, rank=9)

@@ -10,7 +10,7 @@ import typer
 from groundset.commands.declare import Command
 from groundset.commands.output.tables import print_table
 from groundset.compiling.options import CompileOptions
-from groundset.printing import say, tell
+from groundset.printing import print_above, say
 
 if TYPE_CHECKING:
     from groundset.tracking.compiles import CompileStore
@@ -104,7 +104,7 @@ class _Progress:
         self._bar.advance(self._task)
 
     def say(self, message: str) -> None:
-        tell(self._console, f"{message}.")
+        print_above(self._console, f"{message}.")
 
 
 COMMAND = Command("compile", CompileOptions, compile_steps, rank=17)

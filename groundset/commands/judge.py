@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from groundset.commands.declare import Command, Compiled, Critic, Embedder, NewFile, Tracking
-from groundset.commands.output.targets import check_out, name_of, tell
+from groundset.commands.output.targets import check_out, name_of, note
 from groundset.options import CommandOptions, option
 from programs.errors import InputError
 
@@ -68,7 +68,7 @@ def judge(options: JudgeOptions) -> None:
             stream.write(json_line(row))
     if journal is not None:
         journal.remove()
-    tell(f"Judged {len(rows)} {options.kind}: {good} good, {len(rows) - good} bad. Rows: {name_of(out)}.", out)
+    note(f"Judged {len(rows)} {options.kind}: {good} good, {len(rows) - good} bad. Rows: {name_of(out)}.", out)
 
 
 def read_rows(file: Path, fields: Sequence[str]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from groundset.commands.declare import Command, NewFile
-from groundset.commands.output.targets import check_out, name_of, tell
+from groundset.commands.output.targets import check_out, name_of, note
 from groundset.options import CommandOptions, option
 from programs.errors import InputError
 
@@ -42,15 +42,15 @@ def from_runs(options: LabelsFromOptions) -> None:
     good, splits = sum(label.good for label in labels), Counter(label.split for label in labels)
     counts = ", ".join(f"{splits[split]} {split}" for split in ("train", "dev", "test"))
     documents = len({label.document for label in labels})
-    tell(
+    note(
         f"{len(labels)} labels of {documents} documents: {good} good, {len(labels) - good} bad; {counts}. "
         f"Labels: {name_of(options.out)}.",
         options.out,
     )
     if left_out:
-        tell(f"Left out: {reasons}.", options.out)
+        note(f"Left out: {reasons}.", options.out)
     if not splits["train"]:
-        tell(
+        note(
             "None is in the split train, so nothing is learned from them: read samples of more documents.", options.out
         )
 

@@ -29,7 +29,7 @@ def push(options: PushOptions) -> None:
     """Push the run and print where it is and what has changed."""
     from groundset.sets.hub.push import push_run
 
-    pushed = push_run(**dict(options), tell=lambda line: say(line, err=True))
+    pushed = push_run(**dict(options), notify=lambda line: say(line, err=True))
     what = f"{pushed.questions} questions and {pushed.chunks} chunks"
     if pushed.url is None:
         say(f"{what}, as they would go to {options.repo}: {options.dry_run}.")

@@ -25,21 +25,21 @@ class ReportOptions(CommandOptions):
 
 def report(options: ReportOptions) -> None:
     """Write the page, and keep it where the run is tracked."""
-    from groundset.commands.output.targets import name_of, tell
+    from groundset.commands.output.targets import name_of, note
     from groundset.progress import Progress
     from groundset.report.report import NAME, write_report
 
     place = options.out or options.run / NAME
     with Progress().waiting("Writing the report"):
         page = write_report(options.run, options.out)
-    tell(f"Report: {name_of(place)}.", place)
+    note(f"Report: {name_of(place)}.", place)
     if options.track:
         _keep(options.run, page, place, options.track_texts)
 
 
 def _keep(run: Path, page: str, out: Path, texts: bool) -> None:
     """Keep a page where its run is tracked, and print that; a page that cannot be kept is no error."""
-    from groundset.commands.output.targets import tell
+    from groundset.commands.output.targets import note
     from groundset.report.report import NAME
     from groundset.tracking.place import where
     from groundset.tracking.runs import log_report
@@ -56,7 +56,7 @@ def _keep(run: Path, page: str, out: Path, texts: bool) -> None:
             err=True,
         )
     elif kept:
-        tell(f"Kept with {kept.run_id}{where(kept.uri, usual=kept.usual)}.", out)
+        note(f"Kept with {kept.run_id}{where(kept.uri, usual=kept.usual)}.", out)
 
 
 COMMAND = Command("report", ReportOptions, report, rank=8)

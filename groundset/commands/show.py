@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from groundset.commands.declare import Command, Json, NewFile, RunFolder
 from groundset.commands.output.tables import print_json
-from groundset.commands.output.targets import check_out, name_of, tell
+from groundset.commands.output.targets import check_out, name_of, note
 from groundset.options import CommandOptions, option
 from programs.errors import InputError
 
@@ -109,7 +109,7 @@ def _write_refused(run: "Run", steps: frozenset[str], options: ShowOptions) -> N
     with run.opened() as store:
         rows = list(islice(refused_rows(store, steps or None), options.limit))
     write_rows(options.out, rows)
-    tell(f"{len(rows)} refused questions: {name_of(options.out)}.", options.out)
+    note(f"{len(rows)} refused questions: {name_of(options.out)}.", options.out)
 
 
 COMMAND = Command("show", ShowOptions, show, rank=3)

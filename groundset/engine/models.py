@@ -109,7 +109,7 @@ class RunModels:
                         workers=config.workers,
                         adapters={} if judges else self.adapters,
                         verbose=verbose,
-                        tell=note,
+                        notify=note,
                     )
                 )
 

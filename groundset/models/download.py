@@ -22,7 +22,7 @@ from rich.progress import (
 
 from groundset.models.cache import record_sha256
 from groundset.models.catalogue import ModelFile
-from groundset.printing import tell
+from groundset.printing import print_above
 from programs.errors import ChecksumError, ModelError
 
 _FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -137,7 +137,7 @@ class ConsoleProgress:
 
     def note(self, message: str) -> None:
         """Print one line."""
-        tell(self._console, message)
+        print_above(self._console, message)
 
     @contextmanager
     def stage(self, description: str, total: int) -> Iterator[Report]:

@@ -33,10 +33,10 @@ _SAID_FROM = 5.0  # seconds: a shorter pause needs no word
 class RemoteEngine:
     """Pass requests on to a server, so that a journal can stand before any model."""
 
-    def __init__(self, spec: OpenAISpec | HostedSpec, tell: Callable[[str], object]) -> None:
-        """Open no connection yet; ``tell`` is told of pauses that a server asks for."""
+    def __init__(self, spec: OpenAISpec | HostedSpec, notify: Callable[[str], object]) -> None:
+        """Open no connection yet; ``notify`` is called with a line about each pause that a server asks for."""
         self._spec = spec
-        self._tell = tell
+        self._notify = notify
         self._client = ModelClient(spec, connection(spec))
         self._control_tokens = ControlTokens()
 
@@ -70,7 +70,7 @@ class RemoteEngine:
                 if is_over or not is_retryable_lm_error(error):
                     raise
             if pause >= _SAID_FROM:
-                self._tell(f"Waiting {pause:.0f} seconds, as {self._client.model} asks for.")
+                self._notify(f"Waiting {pause:.0f} seconds, as {self._client.model} asks for.")
             time.sleep(pause)
 
     def close(self) -> None:
@@ -146,7 +146,7 @@ def open_lm(
     workers: int = 1,
     adapters: Mapping[str, Path] | None = None,
     verbose: bool = False,
-    tell: Callable[[str], object] | None = None,
+    notify: Callable[[str], object] | None = None,
 ) -> LanguageModel:
     """Open the language model that ``spec`` names; weights are pulled if they are missing.
 
@@ -158,8 +158,8 @@ def open_lm(
         workers: calls in flight.
         adapters: files of adapters for local weights, by the name that calls give.
         verbose: let the embedded runtime's log through.
-        tell: is told who gets texts, which key is kept back, how long a server lets us wait and which weights are
-            tried; standard error by default.
+        notify: is called with lines on who gets texts, which key is kept back, pauses that a server asks for, and
+            which weights are tried; prints on standard error by default.
 
     Raises:
         UnknownModelError: if the specification names nothing.
@@ -169,16 +169,16 @@ def open_lm(
     """
     parsed = ensure_available(parse_spec(spec) if isinstance(spec, str) else spec)
     if isinstance(parsed, LocalSpec):
-        check_weights(parsed, adapters or {}, tell or partial(say, err=True))
+        check_weights(parsed, adapters or {}, notify or partial(say, err=True))
         engine = EmbeddedEngine(parsed.path, workers=workers, adapters=adapters, verbose=verbose)
         return LanguageModel(
             engine, model=f"local/{parsed.sha256[:16]}", name=parsed.name, sha256=parsed.sha256, journal=journal
         )
     to = receiver(parsed)
-    tell = tell or partial(say, err=True)
+    notify = notify or partial(say, err=True)
     for line in (withheld(parsed), f"Texts go to {to}." if to else None):
         if line:
-            tell(line)
+            notify(line)
     return LanguageModel(
-        RemoteEngine(parsed, tell), model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal
+        RemoteEngine(parsed, notify), model=f"remote/{parsed.name}", name=parsed.name, sha256=None, journal=journal
     )

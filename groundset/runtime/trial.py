@@ -33,26 +33,28 @@ _BYTES_A_SECOND = 20_000_000
 _LONGEST = 500  # characters of what a child says
 
 
-def check_weights(spec: LocalSpec, adapters: Mapping[str, Path], tell: Callable[[str], object]) -> None:
-    """Try a model, and each adapter with it, unless they are known or passed before; ``tell`` is told of a trial.
+def check_weights(spec: LocalSpec, adapters: Mapping[str, Path], notify: Callable[[str], object]) -> None:
+    """Try a model, and each adapter with it, unless they are known or passed before.
+
+    ``notify`` is called with a line about each trial.
 
     Raises:
         WeightsError: one of them cannot be loaded; the message names its file.
     """
     if spec.name not in CATALOGUE:
-        _check(spec, None, "", tell)
+        _check(spec, None, "", notify)
     for sha256, file in adapters.items():
         if not file.is_relative_to(data_path("compiled")):
-            _check(spec, file, sha256, tell)
+            _check(spec, file, sha256, notify)
 
 
-def _check(spec: LocalSpec, adapter: Path | None, adapter_sha256: str, tell: Callable[[str], object]) -> None:
+def _check(spec: LocalSpec, adapter: Path | None, adapter_sha256: str, notify: Callable[[str], object]) -> None:
     named = adapter or spec.path
     decisive = [spec.sha256, adapter_sha256, metadata.version("xllamacpp")]
     passed = cache_home() / "trials" / hashlib.sha256(" ".join(decisive).encode()).hexdigest()[:32]
     if passed.is_file():
         return
-    tell(f"Trying {named.name} in a process of its own, since nobody vouches for it.")
+    notify(f"Trying {named.name} in a process of its own, since nobody vouches for it.")
     if wrong := head_fault(named) or _trial(spec.path, adapter):
         what = f"these weights for {spec.name}" if adapter else "this model"
         raise WeightsError(f"{named}: the embedded runtime cannot use {what}: {wrong}.")

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from groundset.commands.output.tables import print_table
 from groundset.models.download import ConsoleProgress
-from groundset.printing import printable, say, tell
+from groundset.printing import print_above, printable, say
 from groundset.progress import Progress
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_progress_and_notes_are_one_line_each(terminal):
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=terminal, width=60)
     for text in HOSTILE:
-        tell(console, text)
+        print_above(console, text)
         Progress(console=console).reading(text)
         ConsoleProgress(console).note(text)
     lines = stream.getvalue().split("\n")

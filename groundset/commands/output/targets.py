@@ -43,7 +43,7 @@ def check_inputs(inputs: Iterable[Path], *targets: Path) -> None:
             _ask_to_replace(target)
 
 
-def tell(text: str, out: Path) -> None:
+def note(text: str, out: Path) -> None:
     """Print a line where it does not mix with rows on standard output."""
     say(text, err=is_standard_output(out))
 

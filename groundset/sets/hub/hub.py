@@ -116,7 +116,7 @@ class HubDataset:
         file = self._api.hf_hub_download(self._repo, CARD, repo_type=_KIND, revision=self._commit, local_dir=aside)
         return read_card(Path(file), self.url)
 
-    def upload(self, folder: Path, what: str, tell: Callable[[str], object]) -> tuple[str, ...]:
+    def upload(self, folder: Path, what: str, notify: Callable[[str], object]) -> tuple[str, ...]:
         """Make the dataset hold what a folder does, in one commit, and return the paths that it changes.
 
         Tables of an earlier version that are not in the folder go; other files stay.
@@ -124,7 +124,7 @@ class HubDataset:
         Args:
             folder: everything that is published.
             what: is in it, in words, for the message of the commit.
-            tell: is told who gets texts, before they do.
+            notify: is called with a line that says who gets texts, before they do.
         """
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
@@ -135,8 +135,8 @@ class HubDataset:
         if not changed and not gone:
             return ()
         size = sum((folder / path).stat().st_size for path in changed)
-        tell(f"Texts go to {self._asking.host}.")
-        tell(f"Sending {counted(len(changed), 'file')} ({human_size(size)}).")
+        notify(f"Texts go to {self._asking.host}.")
+        notify(f"Sending {counted(len(changed), 'file')} ({human_size(size)}).")
         with ExitStack() as stack, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             # What is open goes by the plain protocol.
@@ -152,7 +152,7 @@ class HubDataset:
             )
         for warning in warned:
             if str(warning.message).startswith(_ON_CARD):
-                tell(f"The Hub says of the card: {' '.join(str(warning.message).split())}")
+                notify(f"The Hub says of the card: {' '.join(str(warning.message).split())}")
         return (*changed, *gone)
 
 

@@ -38,7 +38,7 @@ def push_run(
     branch: str = MAIN,
     signed: bool = False,
     dry_run: Path | None = None,
-    tell: Callable[[str], object],
+    notify: Callable[[str], object],
 ) -> Pushed:
     """Put the samples and chunks of a run on the Hub as a dataset with a card, in one commit.
 
@@ -53,7 +53,7 @@ def push_run(
         branch: made if it is not there.
         signed: only samples that a reader signed.
         dry_run: a folder for everything that would be sent; nobody is asked anything then.
-        tell: is told who gets texts, before they do.
+        notify: is called with a line that says who gets texts, before they do.
 
     Raises:
         InputError: an option or the run is wrong.
@@ -77,7 +77,7 @@ def push_run(
                 dataset = HubDataset(asking, repo, branch)
                 dataset.prepare(private=private)
                 write_card(publication, folder, dataset.card(Path(aside)))
-                changed = dataset.upload(folder, f"{pushed.questions} questions and {pushed.chunks} passages", tell)
+                changed = dataset.upload(folder, f"{pushed.questions} questions and {pushed.chunks} passages", notify)
     except OSError as error:
         raise InputError(f"cannot write temporary files (TMPDIR): {error.strerror or error}") from error
     return pushed._replace(url=dataset.url, private=dataset.is_private, changed=changed)

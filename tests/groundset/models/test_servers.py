@@ -227,7 +227,7 @@ def test_a_key_stays_here_where_only_a_file_named_the_address(serve: Serve, monk
     server = serve({MODELS: listed("tiny"), CHAT: (200, COMPLETION)})
     spec = OpenAISpec("tiny", f"http://127.0.0.1:{server.server_port}/v1", takes_key=False)
     told: list[str] = []
-    with open_lm(spec, tell=told.append) as model:
+    with open_lm(spec, notify=told.append) as model:
         model.lm(Request(model=model.lm.model, messages=(Message.user("Hi"),), config=Config(max_tokens=1)))
     assert [key for _, key in server.seen] == ["Bearer none"] * 3
     line = f"GROUNDSET_API_KEY is not sent to 127.0.0.1:{server.server_port}: a file names that address."

@@ -53,7 +53,7 @@ def test_a_model_of_the_hub_is_opened(hub: model_hub.ModelHub, smollm2: Path) ->
     hub.put("org/smol-GGUF", {"smol.gguf": smollm2.read_bytes()})
     told: list[str] = []
     for _ in range(2):
-        with open_lm(NAME, tell=told.append) as model:
+        with open_lm(NAME, notify=told.append) as model:
             assert (model.name, model.sha256) == (NAME, CATALOGUE["smollm2-135m"].sha256)
             assert model.lm.model == f"local/{model.sha256[:16]}"
             assert model.lm("Where does Ebbing lie?", max_tokens=4)

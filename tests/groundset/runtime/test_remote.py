@@ -137,7 +137,7 @@ def ask(server: Server, monkeypatch: pytest.MonkeyPatch, answers: list[Answer]) 
     told: list[str] = []
     slept: list[float] = []
     monkeypatch.setattr(lms.time, "sleep", slept.append)
-    with open_lm(spec(server), tell=told.append) as model:
+    with open_lm(spec(server), notify=told.append) as model:
         server.answers = answers
         request = Request(model=model.lm.model, messages=(Message.user("Who?"),), config=Config(max_tokens=5))
         assert model.lm(request).message.text == "When was the bridge opened?"

@@ -109,7 +109,7 @@ def test_foreign_weights_that_are_whole_are_loaded(crafted: Callable[..., Path])
     told: list[str] = []
     path = crafted()
     for _ in range(2):
-        with open_lm(str(path), tell=told.append) as model:
+        with open_lm(str(path), notify=told.append) as model:
             assert model.name == "crafted.gguf"
     assert told == ["Trying crafted.gguf in a process of its own, since nobody vouches for it."]
 

@@ -126,7 +126,7 @@ def push(folder: Path) -> Callable[..., Pushed]:
 
     def push(run: Path = folder, repo: str = "you/demo", licence: str = "cc-by-4.0", **options: Any) -> Pushed:
         told.clear()
-        return push_run(run, repo, licence=licence, tell=told.append, **options)
+        return push_run(run, repo, licence=licence, notify=told.append, **options)
 
     push.told = told  # type: ignore[attr-defined]
     return push

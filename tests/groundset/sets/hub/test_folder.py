@@ -210,7 +210,7 @@ from groundset.sets.hub.push import push_run
 
 real = folders._exchange
 folders._exchange = lambda *given: os._exit(9)
-push_run(Path(sys.argv[1]), "you/demo", licence="mit", dry_run=Path(sys.argv[2]), tell=print)
+push_run(Path(sys.argv[1]), "you/demo", licence="mit", dry_run=Path(sys.argv[2]), notify=print)
 """
 
 

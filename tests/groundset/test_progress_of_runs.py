@@ -74,7 +74,7 @@ def test_a_run_that_goes_on_says_so_and_counts_on(docs: Path, tmp_path: Path, mo
     generate(docs, out, progress=progress)
     lines = stream.getvalue().splitlines()
     kept, attempts = record["accepted"], record["attempts"]
-    assert lines[0] == f"Going on with {out}: {kept} of 8 samples, {attempts} attempts are there."
+    assert lines[0] == f"Continuing {out}: {kept} of 8 samples after {attempts} attempts."
     first = next(line for line in lines if " attempts; " in line)
     assert first.startswith(f"{kept} of 8 samples, {attempts} attempts; ")
     assert int(first.split("attempts; ")[1].split(" calls")[0]) >= record["calls"]
@@ -86,7 +86,7 @@ def test_growing_tells_what_is_there_of_what_is_asked_now(docs: Path, tmp_path: 
     attempts = json.loads((out / "run.json").read_text())["attempts"]
     progress, stream = telling()
     generate(docs, out, size=6, progress=progress)
-    assert stream.getvalue().startswith(f"Going on with {out}: 3 of 6 samples, {attempts} attempts are there.\n")
+    assert stream.getvalue().startswith(f"Continuing {out}: 3 of 6 samples after {attempts} attempts.\n")
 
 
 @pytest.mark.parametrize(("size", "kept"), [(20, "0 of 20 samples"), (None, "0 samples")])
@@ -123,7 +123,7 @@ def test_a_finished_run_is_said_to_be_without_loading_anything(
     openers = Openers(load, load, load)
     again = run_generation(config, out, progress=progress, openers=openers, recipe=scripted_recipe())
     kept = json.loads((out / "run.json").read_text())["accepted"]
-    assert stream.getvalue() == f"The run in {out} is finished: {kept} of {size} samples are there{more}.\n"
+    assert stream.getvalue() == f"The run in {out} is finished: {kept} of {size} samples{more}.\n"
     assert (again.ending, again.summary) == (before.ending, before.summary)
 
 

@@ -1,4 +1,4 @@
-"""The one way of every compile: check the options, let the strategy work, write each state."""
+"""Compiling: check the options, run the strategy, write each state."""
 
 import re
 import subprocess
@@ -111,7 +111,7 @@ def _better_before(file: Path, new: CompiledState) -> CompiledState | None:
 
 
 def environment(state: CompiledState) -> dict[str, Any]:
-    """Return the parameters of a compile that its state tells: the model, its files of rows and how many these were."""
+    """Return the parameters of a compile that its state records: the model, its files of rows and their counts."""
     found: dict[str, Any] = {"model": state.model, "model_sha256": state.model_sha256 or ""}
     for kind in ("labels", "gold"):
         for row in state.record.get(kind, ()):

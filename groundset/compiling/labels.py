@@ -1,4 +1,4 @@
-"""Labels and gold rows to compile with: the files that ship, the user's own, and what reviewers of runs said."""
+"""Labels and gold rows to compile with: the files that ship, the user's own, and labels from reviews of runs."""
 
 import hashlib
 from collections import Counter
@@ -88,14 +88,14 @@ def own_files(named: Sequence[str], folder: Path, say: Callable[[str], object]) 
 
 
 class OwnLabels(NamedTuple):
-    """The labels that were made of reviews, and how many reviews gave none, by the reason."""
+    """Labels made from reviews, and the counts of reviews that gave none, by reason."""
 
     labels: list[Label]
     left_out: Counter[str]
 
 
 class _Subject(NamedTuple):
-    """What a verdict is about: a question with its passage, or a passage alone, as critics see them.
+    """The subject of a verdict: a question with its passage, or a passage alone, as critics see them.
 
     Its label gets no kind, so no threshold is measured on it: samples are only what the head let pass.
     """
@@ -114,7 +114,7 @@ class _Subject(NamedTuple):
 
 
 class _Verdict(NamedTuple):
-    """The verdict of one reviewer: ``ok`` or why it is bad, and the answer with what it was called."""
+    """The verdict of one reviewer: ``ok`` or a reason, and the answer with its label."""
 
     subject: _Subject
     reason: str
@@ -304,7 +304,7 @@ def _counts(rows: Sequence[_Row], value: Callable[[_Row], str]) -> dict[str, dic
 
 
 def _agreement(labels: Sequence[Label]) -> dict[str, float | None] | None:
-    """Return over how many rows two passes agree how well, None where no row was labelled twice."""
+    """Return the number of rows labelled twice and the agreement of both passes, None if there are none."""
     passes = {(label.id, label.annotation_pass): label for label in labels}
     pairs = [(passes[name, 1], label) for (name, turn), label in passes.items() if turn == 2 and (name, 1) in passes]
     if not pairs:

@@ -1,4 +1,4 @@
-"""Which asking mode suits a model: each asks about the same passages, and one judge reads what came of it."""
+"""Measurement of asking modes: each asks about the same passages, and one judge decides on the samples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ PASSAGES = 24
 
 
 class ModeMeasure(NamedTuple):
-    """What came of one mode: of so many passages so many gave a sample, and so many of these the judge finds good."""
+    """The counts of one mode: passages, samples, and samples that the judge finds good."""
 
     mode: str
     passages: int
@@ -43,7 +43,7 @@ class ModeMeasure(NamedTuple):
 
 
 class ModeReport(NamedTuple):
-    """The measured modes of a model, the best first; it tells a person the same as a ``CompileReport``."""
+    """The measured modes of a model, the best first; it has the summary and table of a ``CompileReport``."""
 
     lm: str
     measures: tuple[ModeMeasure, ...]
@@ -119,7 +119,7 @@ def measure_modes(
 
 
 def _samples_of(options: Mapping[str, Any], out: Path) -> list[Sample]:
-    """Make a run, or go on with it, and return its samples."""
+    """Make or continue a run, and return its samples."""
     make_run(options, out, track=False, quiet=True)
     return list(Run(out).samples)
 

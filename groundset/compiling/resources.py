@@ -1,4 +1,4 @@
-"""What strategies are handed: models, labels and critics, each opened when it is first asked for."""
+"""The resources of strategies: models, labels and critics, each opened on first use."""
 
 import shutil
 from collections.abc import Sequence

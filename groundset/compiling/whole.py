@@ -38,7 +38,7 @@ from programs.tools import Tools
 
 @dataclass(frozen=True)
 class OpenedRecipe:
-    """A recipe with all that compiling it takes.
+    """A recipe with everything needed to compile it.
 
     Attributes:
         program: what optimizers take.

@@ -1,4 +1,4 @@
-"""Documents to chunks: cut, merge, join what is too short, name what is left."""
+"""Documents to chunks: split, merge, join short chunks, and name the result."""
 
 import hashlib
 import re
@@ -64,7 +64,7 @@ class _Paths:
             position = below
 
     def _leads(self, position: int, below: int) -> bool:
-        """Return whether there is nothing up to the heading at ``below`` but perhaps a line that is one too."""
+        """Return whether nothing stands before the heading at ``below``, except perhaps another heading."""
         between = _skip_space(self._text, position)
         return between == below or is_short_line(self._text, between, below)
 
@@ -121,5 +121,5 @@ def draw_order(chunks: Iterable[Chunk], seed: int) -> list[Chunk]:
 
 
 def by_chance(seed: int, name: str) -> tuple[bytes, str]:
-    """Rank a name as if by chance; a hash does so the same on every machine and Python."""
+    """Return a pseudo-random rank of a name, the same on every machine and Python."""
     return hashlib.sha256(f"{seed}\0{name}".encode()).digest(), name

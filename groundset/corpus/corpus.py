@@ -37,7 +37,7 @@ class CorpusOptions(ChunkingOptions):
 
     @property
     def size(self) -> int:
-        """Return the size of chunks that these options mean."""
+        """Return the chunk size, with the default of the chunker."""
         return self.chunk_size or CHUNKERS[self.chunker].default_size
 
     @model_validator(mode="after")

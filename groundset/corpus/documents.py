@@ -116,7 +116,7 @@ def document_id(path: str, text: str) -> str:
 
 
 def document_name(path: str) -> str:
-    """Return what a document is called wherever its file lies and whatever stands in it; empty if nothing is left."""
+    """Return the name of a document, independent of its folder and text; may be empty."""
     ascii_stem = unicodedata.normalize("NFKD", PurePosixPath(path).stem).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", ascii_stem.lower())[:_SLUG_LENGTH].strip("-")
 

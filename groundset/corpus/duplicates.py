@@ -1,4 +1,4 @@
-"""Chunks that say the same as an earlier one, word for word or nearly so."""
+"""Chunks that repeat an earlier one, exactly or nearly."""
 
 import hashlib
 import re

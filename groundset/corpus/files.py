@@ -119,7 +119,7 @@ def _is_linked(file: Path, root: Path) -> bool:
 
 
 def _leads_out(path: Path, root: Path) -> bool:
-    """Return whether what a path below a folder leads to lies elsewhere; what leads nowhere does not."""
+    """Return whether a path in a folder resolves to a place outside; a broken link does not."""
     return path.exists() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 

@@ -92,7 +92,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
 
 
 def _document(rows: list[_Row], file: Path, modified: datetime) -> tuple[Document, list[Chunk]]:
-    """Lay the chunks of one source one after the other, so that their offsets hold here as everywhere."""
+    """Join the chunks of one source into a document, so that their offsets are valid."""
     first = rows[0]
     path = first.path or portable(file.name)
     title = first.title or (name_title(first.path) if first.path else "")

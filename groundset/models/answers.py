@@ -1,4 +1,4 @@
-"""How much a server may answer, and for how long: nothing that it sends is trusted for either.
+"""Limits on the answers of servers: their size, and the time that they take.
 
 A limit of an HTTP client is one on each read, which a server that sends a byte now and then never reaches; and a
 body is read whole, and unpacked, whatever its size.
@@ -26,19 +26,19 @@ _PACKED = ("gzip", "x-gzip", "deflate")
 
 
 class UnusableAnswerError(Exception):
-    """What a server sends is not taken; the message says why, with the server as its subject."""
+    """An answer of a server is refused; the message says why, with the server as its subject."""
 
 
 class LateAnswerError(UnusableAnswerError):
-    """It was not there in time."""
+    """An answer did not arrive in time."""
 
     def __init__(self, seconds: float) -> None:
-        """Say how long it was waited for."""
+        """Build the error from the seconds waited."""
         super().__init__(f"did not answer within {math.ceil(seconds * 10) / 10:g} seconds")
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """Return what some work returns, or give up waiting for it; the thread that does it is left behind then.
+    """Return the result of a call, or stop waiting for it and leave its thread behind.
 
     Raises:
         LateAnswerError: it took longer than ``seconds``.
@@ -106,7 +106,7 @@ class ReceivedAnswer:
     """A whole answer, as DSPy's engine reads it."""
 
     def __init__(self, response: httpx.Response) -> None:
-        """Take what was received."""
+        """Wrap the received body."""
         self.status = response.status_code
         self.reason = response.reason_phrase
         self.headers = list(response.headers.multi_items())
@@ -126,11 +126,11 @@ class ReceivedAnswer:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        """Do nothing: all of it was received."""
+        """Do nothing: the body is complete."""
 
 
 class BoundedTransport:
-    """What carries the requests of DSPy's engine, and lists models: no answer is longer than the limits."""
+    """The transport of DSPy's engine, also used to list models; answers are limited."""
 
     def __init__(self, seconds: float = ANSWER_SECONDS, most: int = ANSWER_BYTES) -> None:
         """Open no connection yet.

@@ -38,7 +38,7 @@ def entry_folder(entry: ModelEntry) -> Path:
 
 
 def entry_path(entry: ModelEntry) -> Path:
-    """Return what a loader is given: the file of a one-file model, the folder of any other."""
+    """Return the path for a loader: the file of a one-file model, the folder of any other."""
     folder = entry_folder(entry)
     return folder / entry.files[0].path if len(entry.files) == 1 else folder
 
@@ -75,7 +75,7 @@ def file_sha256(path: Path) -> str:
 
 
 def record_sha256(path: Path, digest: str, seen: os.stat_result | None = None) -> None:
-    """Remember the SHA-256 of a file; `seen` is its state before hashing, a change since then is not kept.
+    """Record the SHA-256 of a file; `seen` is its state before hashing, a change since then is not kept.
 
     A cache that cannot be written to is no error: the file is hashed again next time.
     """
@@ -101,7 +101,7 @@ def _recorded(path: Path, state: os.stat_result) -> str | None:
 
 
 def _stamp(state: os.stat_result) -> dict[str, int]:
-    """Return what changes when a file is written, moved or replaced, even by one of the same size and time."""
+    """Return a stamp that changes when a file is written, moved or replaced, even with equal size and time."""
     return {
         "size": state.st_size,
         "mtime_ns": state.st_mtime_ns,

@@ -1,4 +1,4 @@
-"""Asking a model on a server: one request, one answer, within a time and of a size that are known."""
+"""A client for a model on a server: one request, one answer, within limits on time and size."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -79,7 +79,7 @@ def _client(
 
 
 def _check(response: "Response") -> None:
-    """Refuse numbers that cannot be, before anything is made of them.
+    """Refuse impossible numbers in an answer.
 
     Raises:
         UnusableAnswerError: a count of tokens or a log-probability is none.

@@ -1,4 +1,4 @@
-"""What every download needs: a file that is verified while it grows, room on the disk, and its progress shown."""
+"""Downloads: a file that is verified while it grows, disk space, and progress."""
 
 import errno
 import hashlib
@@ -94,7 +94,7 @@ def require_space(folder: Path, needed: int) -> None:
 
 @contextmanager
 def storing(name: str, needs: str, place: Path) -> Iterator[None]:
-    """Say in one line why a model cannot be stored, whatever the system refuses in the block.
+    """Raise a one-line error if the block cannot store a model.
 
     Args:
         name: of the model.
@@ -119,13 +119,13 @@ _LINE_EVERY_SECONDS = 10.0
 
 
 class PullProgress(Protocol):
-    """What `pull` needs from whoever shows its progress."""
+    """The progress interface of `pull`."""
 
     def stage(self, description: str, total: int) -> AbstractContextManager[Report]:
         """Open a stage of `total` bytes; the function it yields is told the bytes done so far."""
 
     def note(self, message: str) -> None:
-        """Say one line."""
+        """Print one line."""
 
 
 class ConsoleProgress:
@@ -183,7 +183,7 @@ class SilentProgress:
 
 
 def human_size(size: int) -> str:
-    """Return a number of bytes as a person reads it."""
+    """Return a number of bytes as text."""
     if size >= 1_000_000_000:
         return f"{size / 1e9:.2f} GB"
     return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"

@@ -1,4 +1,4 @@
-"""Fetch files from the Hugging Face Hub into the cache, and hold each to what it was when it first came.
+"""Fetch files from the Hugging Face Hub into the cache, pinned to the hash of the first fetch.
 
 `huggingface_hub` gives the address (so `HF_ENDPOINT` mirrors work) and the HTTP client (proxies, certificates, offline
 mode). The transfer itself is ours: its own download function deletes what an interrupted download left and waits long
@@ -34,7 +34,7 @@ def hub_enabled(choice: bool | None) -> bool:
 
 
 def hub_answers() -> bool:
-    """Say within a few seconds whether the Hub can be reached from here; offline it is not asked and does not."""
+    """Return within a few seconds whether the Hub can be reached; offline it is not asked."""
     import httpx
     from huggingface_hub import constants, get_session
     from huggingface_hub.errors import OfflineModeIsEnabled
@@ -208,7 +208,7 @@ def _changed(spec: HubSpec, known: HubRecord, now: str) -> str:
 
 
 class _GGUFPart(PartFile):
-    """A file on its way that is refused, before it has come, if it does not begin as GGUF files do."""
+    """A download that is refused at once if it does not begin as a GGUF file."""
 
     def receive(self, chunks: Iterable[bytes], *, resume: bool = False) -> Iterable[int]:
         return super().receive(chunks if resume else self._beginning(chunks), resume=resume)

@@ -1,4 +1,4 @@
-"""What the Hugging Face Hub says of a file, asked through its own client, which is kept quiet and within limits.
+"""Facts on files of the Hugging Face Hub, through its own client, kept quiet and within limits.
 
 Whatever is changed of it is as before when a block ends, because the same process may use it for something else.
 """
@@ -25,14 +25,14 @@ _CONNECT = 10.0  # seconds
 
 
 class HubAddress(NamedTuple):
-    """Where the Hub is: as the environment says it, and its host, with its port if one is named."""
+    """The address of the Hub from the environment, and its host with a port if one is named."""
 
     endpoint: str
     host: str
 
 
 def hub_address() -> HubAddress:
-    """Return where the Hub is.
+    """Return the address of the Hub.
 
     Raises:
         HubError: ``HF_ENDPOINT`` holds no address.
@@ -66,7 +66,7 @@ def hub_token() -> str | None:
 
 @contextmanager
 def online() -> Iterator[None]:
-    """Let the Hub's client ask the Hub, if nobody but groundset itself has switched that off."""
+    """Let the Hub's client go online in the block, unless the user switched it off."""
     from huggingface_hub import constants
 
     offline = constants.HF_HUB_OFFLINE
@@ -106,7 +106,7 @@ def quiet_client(seconds: float, most: int) -> Iterator[None]:
 
 
 def _without_pauses(response: Any) -> None:
-    """Take out the pause that an answer asks for: the client would make it, however long, and say nothing."""
+    """Remove the pause that an answer asks for, which the client would make silently, however long."""
     for name in ("Retry-After", "RateLimit"):
         response.headers.pop(name, None)
 

@@ -1,4 +1,4 @@
-"""A file of the Hugging Face Hub as a model: how it is named, where its copy lies, and what is recorded of it."""
+"""A file of the Hugging Face Hub as a model: its name, its place in the cache, and its record."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ class HubSpec:
 
     @property
     def path(self) -> Path:
-        """Return where its copy lies."""
+        """Return the path of its copy."""
         return self.folder / self.file
 
     @property
@@ -64,7 +64,7 @@ class HubSpec:
 
 
 class HubRecord(NamedTuple):
-    """What was recorded of a file when it was first fetched; it is held to that from then on.
+    """The record of a file's first fetch, which pins later ones.
 
     Attributes:
         commit: of the repository, or the revision where a mirror names none.
@@ -98,7 +98,7 @@ def parse_hub_name(text: str) -> HubSpec | None:
 
 
 def read_record(spec: HubSpec) -> HubRecord | None:
-    """Return what was recorded of a file, None if it was never fetched.
+    """Return the record of a file, None if it was never fetched.
 
     Raises:
         ModelError: the record cannot be read.

@@ -34,7 +34,7 @@ def pull(name: str, *, progress: PullProgress | None = None, hub: bool | None = 
 
 
 def pull_entry(entry: ModelEntry, *, progress: PullProgress | None = None, hub: bool | None = None) -> Path:
-    """Do what `pull` does for an entry that need not be in the catalogue."""
+    """Pull an entry that need not be in the catalogue; see `pull`."""
     folder = entry_folder(entry)
     with storing(entry.name, f"{human_size(entry.size)} at {folder}, and as much again while it is pulled", folder):
         if _wrong_files(entry):
@@ -51,7 +51,7 @@ def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -
 
 
 def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -> OpenableSpec:
-    """Return what can be opened: weights that are here and verified, or a model on a server that answers.
+    """Return a specification that can be opened: verified weights, or a model on a server that answers.
 
     Weights of the catalogue and files of the Hugging Face Hub are pulled if they are missing.
 

@@ -1,4 +1,4 @@
-"""Whether a model on a server can be used, found out before anything is written, and why it cannot.
+"""Checks of models on servers, before anything is written, and explanations of failures.
 
 A server of the user's own is asked which models it lists, and every model for one token: that is the cheapest thing
 that tells a wrong key and a wrong name, because some servers list their models to anybody, and some answer to any name.
@@ -35,7 +35,7 @@ _LONGEST_LINE = 500  # of what a server says, which may be megabytes
 
 
 def connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
-    """Return what ``dspy.LM`` is made with for a model on a server; keys of hosted ones it finds by itself."""
+    """Return the arguments of ``dspy.LM`` for a model on a server; it finds keys of hosted ones by itself."""
     if isinstance(spec, HostedSpec):
         return {"model": spec.model}
     if spec.is_here:
@@ -44,7 +44,7 @@ def connection(spec: OpenAISpec | HostedSpec) -> dict[str, Any]:
 
 
 def withheld(spec: ModelSpec) -> str | None:
-    """Return that the key in the environment is not sent to a server, and the mend; None if there is nothing to say."""
+    """Return a notice that the key in the environment is not sent to a server, None if it does not apply."""
     if not isinstance(spec, OpenAISpec) or spec.takes_key or not os.environ.get(_KEY_VARIABLE):
         return None
     return (
@@ -54,7 +54,7 @@ def withheld(spec: ModelSpec) -> str | None:
 
 
 def check_server(text: str) -> None:
-    """Ask the server of a model whether it answers, where ``text`` names one on a server; pull and load nothing.
+    """Check that the server of a model answers, if ``text`` names one; nothing is pulled or loaded.
 
     Raises:
         UnknownModelError: the text names nothing.
@@ -67,7 +67,7 @@ def check_server(text: str) -> None:
 
 @cache
 def check_served(spec: OpenAISpec | HostedSpec) -> None:
-    """Ask whether a model answers; what was found to answer is not asked again by this process.
+    """Check that a model answers; each is asked once per process.
 
     Raises:
         UnreachableModelError: it does not; the message says why and what to do.
@@ -127,7 +127,7 @@ def plain_words(error: BaseException) -> str:
 
 
 def _listed(spec: OpenAISpec) -> list[str] | None:
-    """Return the names of the models that a server lists, None if it lists none in the way of OpenAI."""
+    """Return the names of the models that a server lists, None if it has no such list."""
     headers = {"Authorization": f"Bearer {_key(spec) or 'none'}"}
     connection(spec)  # a server on this machine is not looked for behind a proxy
     transport = BoundedTransport(_LIST_SECONDS, _LIST_BYTES)
@@ -214,7 +214,7 @@ def _silence(spec: OpenAISpec | HostedSpec, seconds: float) -> str:
 
 
 def _no_way(spec: OpenAISpec | HostedSpec, error: BaseException) -> str:
-    """Return why no answer came at all."""
+    """Return the reason for a missing answer."""
     where = f"at {spec.base_url}" if isinstance(spec, OpenAISpec) else f"for {spec.name}"
     causes = list(_causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
@@ -261,7 +261,7 @@ def _not_served(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None, *, 
 
 
 def _unknown_provider(spec: OpenAISpec | HostedSpec) -> str | None:
-    """Return that nobody is called so, if DSPy asked LiteLLM in vain."""
+    """Return a message on an unknown provider, None if the error is another one."""
     providers = getattr(sys.modules.get("litellm"), "provider_list", None)
     if isinstance(spec, OpenAISpec) or providers is None:
         return None

@@ -1,4 +1,4 @@
-"""How a language model is named, everywhere it can be named.
+"""Specifications of language models: how a model is named.
 
 | text | meaning |
 |---|---|
@@ -57,7 +57,7 @@ class OpenAISpec:
 
     @property
     def name(self) -> str:
-        """Return what names this model, wherever it is served: what it writes does not depend on the address."""
+        """Return the name of this model without its address, which does not affect completions."""
         return f"openai/{self.model}@server"
 
     @property
@@ -88,7 +88,7 @@ ModelSpec = OpenableSpec | HubSpec
 
 
 def parse_spec(text: str) -> ModelSpec:
-    """Return what `text` names; nothing is downloaded and no server is asked.
+    """Parse a specification; nothing is downloaded and no server is asked.
 
     Raises:
         UnknownModelError: The text names nothing; the message offers what comes near.
@@ -118,7 +118,7 @@ def parse_spec(text: str) -> ModelSpec:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine, by its name or number alone; nothing is looked up."""
+    """Return whether a host is this machine, by its name or number alone, without a lookup."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -130,7 +130,7 @@ def is_loopback(host: str) -> bool:
 
 
 def receiver(spec: ModelSpec) -> str | None:
-    """Return who gets the texts that a model is asked about, None if they stay on this machine."""
+    """Return the host that receives the texts of requests, None if they stay on this machine."""
     if isinstance(spec, LocalSpec | HubSpec) or (isinstance(spec, OpenAISpec) and spec.is_here):
         return None
     if isinstance(spec, OpenAISpec):

@@ -124,7 +124,7 @@ def _read(staging: Path, slices: Iterable[Slice], limit: int) -> Iterator[bytes]
 
 
 class _PipDownload:
-    """One `pip download` at work, in a folder of its own that vanishes with it."""
+    """A running `pip download` in a temporary folder."""
 
     def __init__(self, project: str, version: str, staging: Path) -> None:
         self.project, self.version, self.staging = project, version, staging
@@ -182,7 +182,7 @@ class _PipDownload:
 
 
 def _download(projects: Sequence[tuple[str, str]], staging: Path, report: Report) -> None:
-    """Bring every wheel that is not in `staging` yet, a few at a time."""
+    """Download every wheel that is not in `staging` yet, a few at a time."""
     waiting = [pair for pair in projects if not zipfile.is_zipfile(staging / _wheel_name(*pair))]
     if waiting and importlib.util.find_spec("pip") is None:
         raise DownloadError(

@@ -72,7 +72,7 @@ class Embedder:
     def encode_corpus(
         self, texts: Sequence[str], *, workers: int | None = None, on_done: Callable[[int], None] | None = None
     ) -> NDArray[np.float32]:
-        """Return what ``encode`` returns, worked out on all cores: for many texts, while no language model runs.
+        """Embed many texts on all cores, while no language model runs; see ``encode``.
 
         Batches hold texts of like length and are the same for any number of workers, so the bits are too. Each
         worker computes whole batches with one thread: threads that share a batch wait for each other by spinning.
@@ -123,7 +123,7 @@ def _run(model: Any, texts: list[str], batch_size: int) -> NDArray[np.float32]:
 
 
 def _spread(work: Callable[[Any, list[int]], None], batches: Sequence[list[int]], models: Sequence[Any]) -> None:
-    """Work off the batches, each model in one thread at a time; the first error ends all."""
+    """Embed the batches, each model in one thread at a time; the first error ends all."""
     import torch
 
     idle: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -201,7 +201,7 @@ def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
 
 
 def _from_folder(spec: str, folder: Path, device: str) -> Any:
-    """Load a model from files that anybody may have made.
+    """Load a model from untrusted files.
 
     Raises:
         DamagedModelError: they cannot be loaded; the message names the one that is at fault, as far as that is known.
@@ -223,7 +223,7 @@ def _from_folder(spec: str, folder: Path, device: str) -> Any:
 
 
 def _damaged_file(folder: Path) -> Path | None:
-    """Return the first file of a model that is not what its name says."""
+    """Return the first damaged file of a model."""
     from safetensors import SafetensorError, safe_open
 
     for file in sorted(folder.rglob("*")):

@@ -44,7 +44,7 @@ class ChunkIndex:
         return self.search_many([query], limit)[0]
 
     def search_many(self, queries: Sequence[str], limit: int = SEARCH_DEPTH) -> list[list[Hit]]:
-        """Return for each query what ``search`` returns, all found in one go."""
+        """Search several queries in one batch; see ``search``."""
         if not queries:
             return []
         vectors = self._encode(queries)

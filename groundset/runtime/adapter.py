@@ -1,4 +1,4 @@
-"""The plain-text adapter: signatures as short chats that no completion can fail to answer."""
+"""The plain-text adapter: signatures as short chats whose completions always parse."""
 
 import re
 import typing
@@ -151,7 +151,7 @@ class PlainTextAdapter(dspy.Adapter):
         return [replace(request, config=replace(request.config, seed=first + i)) for i in range(count)]
 
     def parse(self, signature: type[Signature], completion: str) -> dict[str, Any]:
-        """Return a value for every output field, whatever was written."""
+        """Return a value for every output field, whatever the completion holds."""
         text = _CONTROL.sub(" ", completion.replace("\r\n", "\n")).strip()
         names = list(signature.output_fields)
         if len(names) == 1 and (record := _record_of(signature.output_fields[names[0]].annotation)):

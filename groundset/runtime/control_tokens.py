@@ -28,16 +28,16 @@ COMMON_TOKENS = (
 
 
 class ControlTokens:
-    """What must not be read as a control token: the common ones, and those of a model whose list is known."""
+    """The control tokens to break up in texts: the common ones, and those of a model whose list is known."""
 
     def __init__(self, own: Iterable[str] = ()) -> None:
-        """Take the model's own list; a token of one character, or of white space, is ordinary text and stays."""
+        """Add the model's own tokens; a token of one character, or of white space, is ordinary text and stays."""
         tokens = {token.strip() for token in (*COMMON_TOKENS, *own) if len(token.strip(" \t\r\n▁")) > 1}
         longest_first = sorted(tokens, key=lambda token: (-len(token), token))
         self._pattern = re.compile("|".join((*map(re.escape, longest_first), _FAMILY)))
 
     def broken(self, text: str, seen: dict[str, str] | None = None) -> str:
-        """Return a text without control tokens; ``seen`` takes up what was broken, and how it had been spelt."""
+        """Return a text with control tokens broken up; ``seen`` collects them with their spelling."""
 
         def split(found: re.Match[str]) -> str:
             apart = f"{found[0][0]} {found[0][1:]}"
@@ -73,7 +73,7 @@ def _rewritten(message: Message, rewrite: Callable[[str], str]) -> Message:
 
 
 def _joined(text: str, seen: dict[str, str]) -> str:
-    """Spell again as in the request what was broken there, the last first: one may have been part of another."""
+    """Restore the broken tokens in a completion, the last first, because one may be part of another."""
     for apart, token in reversed(seen.items()):
         text = text.replace(apart, token)
     return text

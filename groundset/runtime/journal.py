@@ -49,7 +49,7 @@ class MemoryJournal:
 
 
 def digest_of(request: Request) -> str:
-    """Return the SHA-256 of everything that decides a completion: model, texts, sampling, seed."""
+    """Return the SHA-256 of everything that determines a completion: model, texts, sampling, seed."""
     config = request.config
     settings = {
         field.name: value
@@ -68,7 +68,7 @@ def evaluated_tokens(usage: Usage) -> int:
 
 
 class JournaledEngine:
-    """Answer from the journal what was asked before, pass on the rest and keep its answer.
+    """Answer requests from the journal if it has them, else from the engine, and store the answer.
 
     The counters cover this process only: ``calls`` that reached the model, ``replayed`` ones that did not.
     Errors pass through and are not kept.
@@ -124,7 +124,7 @@ class JournaledEngine:
 
 
 def _whole(text: str) -> str:
-    """Return a text without halves of characters, which cannot be stored."""
+    """Return a text without lone surrogates, which cannot be stored."""
     # Not by a question mark, which is what `encode` puts there: it would make a question of a sentence.
     return _HALF.sub("\ufffd", text)
 

@@ -31,7 +31,7 @@ _SAID_FROM = 5.0  # seconds: a shorter pause needs no word
 
 
 class RemoteEngine:
-    """Pass requests on to a server, so that a journal can stand before any model."""
+    """Pass requests on to a server; a journal can be put around it."""
 
     def __init__(self, spec: OpenAISpec | HostedSpec, notify: Callable[[str], object]) -> None:
         """Open no connection yet; ``notify`` is called with a line about each pause that a server asks for."""
@@ -135,7 +135,7 @@ class LanguageModel:
 
 
 def _is_error(record: logging.LogRecord) -> bool:
-    """Let only errors through: DSPy warns of every completion that its token limit ends, which limits are for."""
+    """Let only errors through: DSPy warns of every completion that reaches its token limit."""
     return record.levelno >= logging.ERROR
 
 

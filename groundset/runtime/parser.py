@@ -44,7 +44,7 @@ class Parser:
             return self._keep(sentence, self._pipeline(sentence) if known is None else known)
 
     def read_ahead(self, sentences: Iterable[str], language: str) -> None:
-        """Parse together what is going to be asked for one by one; each as it is parsed alone."""
+        """Parse sentences in one batch before they are asked for one by one; the results are the same."""
         if self._pipeline is None or not self.reads(language):
             return
         with self._lock:
@@ -54,11 +54,11 @@ class Parser:
                 self._keep(sentence, parsed)
 
     def reads(self, language: str) -> bool:
-        """Return whether a language is known."""
+        """Return whether the parser knows a language."""
         return language == self._language
 
     def _keep(self, sentence: str, parsed: Any) -> Any:
-        """Remember a sentence as the latest, and forget the one that was longest not asked for."""
+        """Cache a sentence, and drop the least recently used one."""
         self._known[sentence] = parsed
         if len(self._known) > _KEPT:
             del self._known[next(iter(self._known))]

@@ -1,4 +1,4 @@
-"""Foreign weights, loaded once in a process of their own before this one loads them.
+"""Trials of untrusted weights: loaded once in a child process before this one loads them.
 
 llama.cpp ends the process at some heads of a file, and evaluates the chat template that a file brings for as long as
 that runs, at loading too. Weights of the catalogue, and what ships, are known by their hashes. Any other file is tried
@@ -63,7 +63,7 @@ def _check(spec: LocalSpec, adapter: Path | None, adapter_sha256: str, notify: C
 
 
 def _trial(path: Path, adapter: Path | None) -> str:
-    """Return why a child could not load a model with an adapter and complete with them; nothing if it could."""
+    """Return why a child could not load and run a model with an adapter; empty if it could."""
     files = [file.absolute() for file in (path, adapter) if file]
     size = sum(file.stat().st_size for file in files)
     memory = _ROOM_BYTES + _PROCESSOR_BYTES * (os.cpu_count() or 1) + _TIMES_SIZE * size
@@ -80,7 +80,7 @@ def _trial(path: Path, adapter: Path | None) -> str:
 
 
 def load(files: list[str]) -> str:
-    """Load a model with adapters and complete with them; return why that cannot be done, nothing if it can."""
+    """Load and run a model with adapters; return why that failed, empty if it did not."""
     from dspy.lm15 import Config, LM15Error, Message, Request
 
     from groundset.runtime.embedded import EmbeddedEngine

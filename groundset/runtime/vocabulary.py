@@ -25,7 +25,7 @@ _SPECIAL = frozenset({2, 3, 4})
 
 
 def head_fault(path: Path) -> str:
-    """Return what the head of a file names that cannot be in it, nothing if there is none.
+    """Return the first impossible value in the head of a file, empty if there is none.
 
     A runtime would take memory for that before it looks at the rest.
     """
@@ -43,7 +43,7 @@ def head_fault(path: Path) -> str:
 
 
 def special_tokens(path: Path) -> tuple[str, ...]:
-    """Return the tokens of a model that its tokenizer finds in a text whatever stands around them.
+    """Return the special tokens of a model, which its tokenizer finds anywhere in a text.
 
     Raises:
         EngineError: the file is no GGUF file, or ends in its head.

@@ -1,1 +1,1 @@
-"""What is tracked in MLflow: runs, and compiles; a run needs nothing of what compiles do."""
+"""Tracking of runs and compiles in MLflow; tracking a run imports nothing of compiling."""

@@ -25,7 +25,7 @@ _FINISHED = "FINISHED"
 
 
 class Experiment(NamedTuple):
-    """A compile as the store remembers it.
+    """A tracked compile.
 
     ``before`` and ``after`` are the means on dev and test rows; ``compared`` says how many candidates were evaluated
     on all dev rows, None where it was not noted; ``status`` is MLflow's word, ``error`` says why a compile failed, and
@@ -52,7 +52,7 @@ class Experiment(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """Return by how much it gained on dev rows; means of other rows say nothing beside each other."""
+        """Return the gain on dev rows; only means over the same rows can be compared."""
         return self.after.get("dev", 0.0) - self.before.get("dev", 0.0)
 
     @property
@@ -62,7 +62,7 @@ class Experiment(NamedTuple):
 
     @classmethod
     def of(cls, run: Any, champion: bool) -> Self:
-        """Return the compile that an MLflow run tells of."""
+        """Build it from an MLflow run."""
         tags, metrics = run.data.tags, run.data.metrics
         before, after = (
             {split: metrics[f"{name}_{split}"] for split in ("dev", "test") if f"{name}_{split}" in metrics}
@@ -177,7 +177,7 @@ class CompileStore(TrackingStore):
     def log_figures(
         self, experiment: str, name: str, parameters: Mapping[str, Any], measures: Mapping[str, Mapping[str, Interval]]
     ) -> None:
-        """Log the figures of something that leaves no state, such as a kind of head that was only tried."""
+        """Log the figures of a trial that leaves no state, such as a kind of head."""
         import mlflow
 
         with explained(self.uri):
@@ -268,7 +268,7 @@ class CompileRuns:
     def __init__(
         self, open_store: Callable[[], CompileStore] | None, warn: Callable[[InputError | TrackingError], object]
     ) -> None:
-        """Open nothing yet; without ``open_store`` nothing is tracked, and ``warn`` hears why a store failed."""
+        """Open nothing yet; without ``open_store`` nothing is tracked; ``warn`` is called with errors of the store."""
         self._open_store, self._warn = open_store, warn
         self._store: CompileStore | None = None
         self._runs: dict[str, str] = {}

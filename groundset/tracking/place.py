@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 def tracking_place(asked: str | None = None, *, create: bool) -> Place:
-    """Return where the store is: the one place that decides it.
+    """Return the place of the store.
 
     It is MLFLOW_TRACKING_URI if that is set, else ``asked``, the address or folder that `--tracking` names, else
     ``mlruns/`` of the working directory if that folder is there, else ``mlruns/`` among the data of the user.
@@ -61,7 +61,7 @@ def user_folder() -> Path:
 
 
 def shown(uri: str) -> str:
-    """Return a store as a person knows it: the folder of a local one, else its address without secrets."""
+    """Return a store for messages: the folder of a local one, else its address without secrets."""
     file = Path(uri.removeprefix(_SQLITE))
     return str(file.parent) if uri.startswith(_SQLITE) and file.name == "mlflow.db" else without_secrets(uri)
 
@@ -72,7 +72,7 @@ def where(uri: str, *, usual: bool) -> str:
 
 
 def store_host(uri: str) -> str | None:
-    """Return who keeps the store at a tracking URI, None if it lies in files of this machine.
+    """Return the host of the store at a tracking URI, None if it is a local file.
 
     A server on this machine counts as another one: who reads what it keeps is not known here.
 

@@ -1,4 +1,4 @@
-"""A run as it is tracked."""
+"""Tracking of runs."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from programs.errors import InputError
 
 
 class Tracked(NamedTuple):
-    """A run as a store has it.
+    """A tracked run.
 
     Attributes:
         run_id: the id that the store gave it.
@@ -32,7 +32,7 @@ class Tracked(NamedTuple):
 
 
 def tracked_before(record: Path, place: Place, *, texts: bool) -> Tracked | None:
-    """Return as what a run is tracked in a place, None if it is not or has grown since; nothing is opened for it."""
+    """Return the tracked run in a place, None if it is not tracked or has grown since; no store is opened."""
     facts = json.loads(record.read_text(encoding="utf-8"))
     before, host = facts.get("tracked") or {}, store_host(place.uri)
     kept_from = None if texts or host is None else host
@@ -43,7 +43,7 @@ def tracked_before(record: Path, place: Place, *, texts: bool) -> Tracked | None
 
 
 def track(record: Path, store: TrackingStore) -> Tracked:
-    """Log a run, and note in its record where it is tracked.
+    """Log a run, and record in it where it is tracked.
 
     Raises:
         TrackingError: the store failed.
@@ -61,7 +61,7 @@ def track(record: Path, store: TrackingStore) -> Tracked:
 
 
 def log_report(run: Path, page: str, name: str, *, texts: bool) -> Tracked | None:
-    """Keep the report of a run where that is tracked; None if it is not, or has grown or moved since.
+    """Log the report of a run to the store that tracks it; None if it is not, or has grown or moved since.
 
     A report holds texts of documents. Another machine gets it only with ``texts``; without, ``kept_from`` says who.
 

@@ -1,4 +1,4 @@
-"""The MLflow store: what is in it of runs, and the compiled states that are in use."""
+"""The MLflow store: logged runs, and the compiled states in use."""
 
 import hashlib
 import json
@@ -204,7 +204,7 @@ class TrackingStore:
 
 @contextmanager
 def explained(uri: str) -> Iterator[None]:
-    """Turn what MLflow and its libraries raise into one line without secrets, and keep them from chatting.
+    """Turn errors of MLflow and its libraries into one line without secrets, and silence their logs.
 
     Raises:
         TrackingError: the line.

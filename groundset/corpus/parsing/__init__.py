@@ -1,1 +1,1 @@
-"""From the bytes of a file to its text, title and headings. What strangers made is parsed in child processes."""
+"""From the bytes of a file to its text, title and headings; untrusted files are parsed in child processes."""

@@ -132,7 +132,7 @@ def _main_content(root: Tag) -> Tag:
 
 
 class _Finds:
-    """Finds its children fast if they are looked for one after the other.
+    """An element whose children are found fast when looked up in order.
 
     Whatever takes a child out looks for it; from the first one each time, that takes hours on a large page.
     """
@@ -188,7 +188,7 @@ def _text_length(part: PageElement) -> int:
 
 
 def split_long_lists(page: BeautifulSoup, root: Tag) -> None:
-    """Split what the converter would number by counting from the first item each time; the numbers stay the same."""
+    """Split long lists, whose numbering takes the converter quadratic time; the numbers stay the same."""
     for long in root.find_all("ol"):
         items = [child for child in long.contents if isinstance(child, Tag) and child.name == "li"]
         first = str(long.get("start", ""))
@@ -204,7 +204,7 @@ def split_long_lists(page: BeautifulSoup, root: Tag) -> None:
 
 
 def _without_open_ends(html: str) -> str:
-    """Escape what opens a section or a tag that nothing closes; the parser would look for its end time and again."""
+    """Escape unclosed sections and tags, for whose end the parser would search again and again."""
     for opening, closing in (("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
         last = html.rfind(closing) + 1
         html = html[:last] + html[last:].replace(opening, opening.replace("<", "&lt;"))

@@ -1,4 +1,4 @@
-"""Bytes to clean text: encodings, newlines and characters that no reader should see."""
+"""Bytes to clean text: encodings, newlines and control characters."""
 
 import re
 import unicodedata

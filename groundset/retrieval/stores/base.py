@@ -17,20 +17,20 @@ _QUERIES_AT_ONCE = 64
 
 
 class Backend(Protocol):
-    """The rows in one library's keeping."""
+    """The rows in one library."""
 
     def propose(self, vectors: Vectors, limit: int) -> Places:
         """Return the places of the ``limit`` rows nearest to each vector, a row for each; at most all there are."""
         ...
 
     def close(self) -> None:
-        """Let go of memory and files."""
+        """Free memory and files."""
         ...
 
 
 @dataclass(frozen=True)
 class StoreKind:
-    """A kind of store: its name, what opens one, and what looks at a folder before anything is written.
+    """A kind of store: its name, a function that opens one, and one that checks a folder before anything is written.
 
     ``open`` is given chunk ids, rows and the folder that was named, if any. ``check`` is given the folder and raises an
     ``InputError`` if a store cannot be opened there; kinds that keep nothing on disk take no folder.
@@ -99,7 +99,7 @@ class VectorStore:
         return np.clip(measured, -1.0, 1.0)
 
     def close(self) -> None:
-        """Let go of memory and files."""
+        """Free memory and files."""
         self._backend.close()
 
     def __enter__(self) -> Self:

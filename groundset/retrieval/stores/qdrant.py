@@ -73,7 +73,7 @@ class QdrantBackend:
         return np.array([[point.id for point in answer.points] for answer in answers], dtype=np.int64)
 
     def close(self) -> None:
-        """Close the collection and let others have its folder."""
+        """Close the collection and release its folder."""
         self._client.close()
         if self._lock:
             self._lock.release()
@@ -89,7 +89,7 @@ def _open_client(folder: Path | None) -> Any:
 
 
 def _check(folder: Path | None) -> None:
-    """Say what is wrong before anything is written.
+    """Check the folder before anything is written.
 
     Raises:
         InputError: qdrant-client is not installed, the folder holds something else, or it cannot be written.
@@ -145,7 +145,7 @@ def _clear_errors(folder: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep back the client's advice to use a server for more than 20,000 points: local mode stays exact."""
+    """Suppress the client's advice to use a server for more than 20,000 points: local mode stays exact."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Local mode is not recommended", category=UserWarning)
         yield

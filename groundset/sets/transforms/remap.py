@@ -1,4 +1,4 @@
-"""Where the passages of questions lie once documents have changed."""
+"""The new places of passages in changed documents."""
 
 from collections import defaultdict
 from collections.abc import Sequence

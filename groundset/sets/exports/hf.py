@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import CHUNK_COLUMNS, arrow_schema, chunk_row, question_row
+from groundset.sets.exports.rows import chunk_row, question_row
 from programs.errors import InputError
 from programs.types import Chunk, Sample
 
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 QA, CORPUS = "qa", "corpus"
 NO_SPLIT = "test"
-_QA_COLUMNS = (
-    "id", "question", "answer", "contexts", "retrieval_gt", "evolution", "kind", "language", "probability", "rank",
-    "provenance",
-)  # fmt: skip
 _SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # what `datasets` takes for one; "all" means every split to it
 
 
@@ -68,23 +64,59 @@ def qa_table(samples: Sequence[Sample]) -> Any:
     `contexts` are the texts of the passages that a question was made from, and `provenance` says of each where it
     stands: `start` and `end` are characters of the document's text.
     """
+    from datasets import Features, List, Value
+
+    text, whole = Value("string"), Value("int64")
+    place = {
+        "chunk_id": text, "doc_id": text, "path": text, "title": text, "headings": List(text), "start": whole,
+        "end": whole,
+    }  # fmt: skip
+    features = Features(
+        {
+            "id": text,
+            "question": text,
+            "answer": text,
+            "contexts": List(text),
+            "retrieval_gt": List(List(text)),
+            "evolution": text,
+            "kind": text,
+            "language": text,
+            "probability": Value("float64"),
+            "rank": whole,
+            "provenance": List(place),
+        }
+    )
+    # Arrow takes the columns of the schema alone: a split has a table of its own, and places say what chunks these are.
     rows = (
         {**question_row(sample), "provenance": [chunk_row(chunk) for chunk in sample.contexts]} for sample in samples
     )
-    return _table(rows, _QA_COLUMNS)
+    return _table(rows, features)
 
 
 def corpus_table(chunks: Sequence[Chunk]) -> Any:
-    """Return the Arrow table of chunks with their places, which carries its `datasets.Features`."""
-    return _table(map(chunk_row, chunks), CHUNK_COLUMNS)
+    """Return the Arrow table of passages, which carries its `datasets.Features`: each with where it stands."""
+    from datasets import Features, List, Value
+
+    text, whole = Value("string"), Value("int64")
+    features = Features(
+        {
+            "chunk_id": text,
+            "doc_id": text,
+            "path": text,
+            "title": text,
+            "headings": List(text),
+            "start": whole,
+            "end": whole,
+            "text": text,
+        }
+    )
+    return _table(map(chunk_row, chunks), features)
 
 
-def _table(rows: Iterator[dict[str, Any]], columns: Sequence[str]) -> Any:
+def _table(rows: Iterator[dict[str, Any]], features: Any) -> Any:
     import pyarrow as pa
-    from datasets import Features
 
-    # Arrow takes the columns of the schema alone.
-    return pa.Table.from_pylist(list(rows), schema=Features.from_arrow_schema(arrow_schema(*columns)).arrow_schema)
+    return pa.Table.from_pylist(list(rows), schema=features.arrow_schema)
 
 
 @contextmanager

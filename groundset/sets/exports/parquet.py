@@ -1,7 +1,8 @@
 """Two typed tables with all that a run knows of its questions: `questions.parquet` and `corpus.parquet`.
 
 The columns of the spreadsheets, with lists as lists, and what those leave out: samples and chunks can be built again
-from them. What may hold anything (the trail, metadata) is JSON text.
+from them. The types are those of the schemas below even where every value is missing. What may hold anything (the
+trail, metadata) is JSON text.
 """
 
 import json
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import CHUNK_COLUMNS, arrow_schema, chunk_row, question_row
+from groundset.sets.exports.rows import chunk_row, question_row
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:
@@ -19,17 +20,42 @@ if TYPE_CHECKING:
 
 QUESTIONS_FILE = "questions.parquet"
 CORPUS_FILE = "corpus.parquet"
-_QUESTION_COLUMNS = (
-    "id", "question", "answer", "evolution", "kind", "language", "split", "contexts", "chunk_ids", "paths",
-    "retrieval_gt", "rank", "probability", "retrieved_id", "retrieved_content", "score", "trail", "metadata",
-)  # fmt: skip
 _ROWS_AT_ONCE = 5_000  # a row group each; a table is never whole in memory
 
 
 def write_parquet(run: "Run", folder: Path) -> None:
     """Write both tables."""
-    _write(folder / CORPUS_FILE, arrow_schema(*CHUNK_COLUMNS, "metadata"), map(_corpus_row, run.chunks))
-    _write(folder / QUESTIONS_FILE, arrow_schema(*_QUESTION_COLUMNS), map(_question_row, run.samples))
+    questions, corpus = _schemas()
+    _write(folder / CORPUS_FILE, corpus, map(_corpus_row, run.chunks))
+    _write(folder / QUESTIONS_FILE, questions, map(_question_row, run.samples))
+
+
+def _schemas() -> tuple[Any, Any]:
+    """Return the Arrow schemas of questions and chunks."""
+    import pyarrow as pa
+
+    text, texts, whole = pa.string(), pa.list_(pa.string()), pa.int64()
+    questions = {
+        **dict.fromkeys(("id", "question", "answer", "evolution", "kind", "language", "split"), text),
+        **dict.fromkeys(("contexts", "chunk_ids", "paths"), texts),
+        "retrieval_gt": pa.list_(texts),
+        "rank": whole,
+        "probability": pa.float64(),
+        "retrieved_id": text,
+        "retrieved_content": text,
+        "score": whole,
+        "trail": text,
+        "metadata": text,
+    }
+    corpus = {
+        **dict.fromkeys(("chunk_id", "doc_id", "path", "title"), text),
+        "headings": texts,
+        "start": whole,
+        "end": whole,
+        "text": text,
+        "metadata": text,
+    }
+    return pa.schema(list(questions.items())), pa.schema(list(corpus.items()))
 
 
 def _question_row(sample: Sample) -> dict[str, Any]:

@@ -1,35 +1,11 @@
-"""Questions and chunks as rows of plain values, and the types of their columns: one schema for csv, parquet and hf."""
+"""Questions and chunks as rows of plain values, the columns in order: what the tables of several formats share."""
 
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from programs.types import Chunk, Sample
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-CHUNK_COLUMNS = ("chunk_id", "doc_id", "path", "title", "headings", "start", "end", "text")
-
-
-def arrow_schema(*columns: str) -> "pa.Schema":
-    """Return the Arrow schema of columns of questions or chunks, so that a column without values has its type too.
-
-    ``provenance`` holds the columns of a chunk but for its text, for each chunk of a question.
-    """
-    import pyarrow as pa
-
-    texts = pa.list_(pa.string())
-    types = {
-        **dict.fromkeys(("contexts", "chunk_ids", "paths", "headings"), texts),
-        **dict.fromkeys(("rank", "score", "start", "end"), pa.int64()),
-        "retrieval_gt": pa.list_(texts),
-        "probability": pa.float64(),
-    }
-    if "provenance" in columns:
-        types["provenance"] = pa.list_(pa.struct(list(arrow_schema(*CHUNK_COLUMNS[:-1]))))
-    return pa.schema([(name, types.get(name, pa.string())) for name in columns])
 
 
 def question_row(sample: Sample) -> dict[str, Any]:

@@ -38,7 +38,7 @@ _NEEDS_EMBEDDER = ("semantic", "token")
 
 
 class Monitor(Phases, Protocol):
-    """Shows the progress of a comparison."""
+    """Shows how far a comparison is."""
 
     def note(self, message: str) -> None:
         """Show one line."""
@@ -46,7 +46,7 @@ class Monitor(Phases, Protocol):
 
 
 class Finding(NamedTuple):
-    """The result of one question: the chunk that came first, and the ranks of its passages.
+    """What one question found: the chunk that came first, and where its passages came.
 
     ``score`` is 1 if a chunk that was asked about comes first. ``rank`` counts from 1, is that of the passage that came
     last where several are needed, and None if one of them is not among the first 50.
@@ -58,14 +58,14 @@ class Finding(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The scores of one retriever for each question: hit (1 or 0) and reciprocal rank."""
+    """What one retriever reached, a value for each question: 1 or 0, and one over the rank or 0."""
 
     hits: Values
     reciprocal: Values
 
 
 class Result(NamedTuple):
-    """The result of one retriever.
+    """What one retriever found.
 
     ``left_out`` counts questions whose passage is in no chunk of this cut. ``embedding`` are the seconds that its
     chunks took, None for those that the run had embedded; ``searching`` those of all questions.

@@ -31,7 +31,7 @@ class ControlTokens:
     """The control tokens to break up in texts: the common ones, and those of a model whose list is known."""
 
     def __init__(self, own: Iterable[str] = ()) -> None:
-        """Add the model's own tokens, without those of one character or of white space, which are ordinary text."""
+        """Add the model's own tokens; a token of one character, or of white space, is ordinary text and stays."""
         tokens = {token.strip() for token in (*COMMON_TOKENS, *own) if len(token.strip(" \t\r\n▁")) > 1}
         longest_first = sorted(tokens, key=lambda token: (-len(token), token))
         self._pattern = re.compile("|".join((*map(re.escape, longest_first), _FAMILY)))

@@ -1,4 +1,4 @@
-"""What a strategy is, and the resources that it works with."""
+"""What a strategy is, and what it is handed."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,18 +24,18 @@ Begin = Callable[[str, str, Mapping[str, Any]], object]
 
 
 class Listener(Protocol):
-    """Receives the events of a compile."""
+    """Hears what happens in a compile."""
 
     def start(self, step: str, calls: int, what: str = ...) -> None:
-        """Report that a step starts, with an estimate of its calls or other units."""
+        """Take that a step begins, and about how many calls it takes, or of what else."""
         ...
 
     def call(self) -> None:
-        """Report a call."""
+        """Take that a call is made."""
         ...
 
     def say(self, message: str) -> None:
-        """Report what comes next, as text."""
+        """Take what comes next, in words."""
         ...
 
 
@@ -69,7 +69,7 @@ class ShippedCritic(NamedTuple):
 
 
 class Resources(Protocol):
-    """The resources of a strategy; models, labels and examples are opened on first use.
+    """What a strategy is handed. Models, labels and examples are opened when they are first asked for.
 
     Attributes:
         budget: how many calls a strategy may make for each step beside the measurements before and after.

@@ -1,4 +1,4 @@
-"""The cost of the samples."""
+"""What the samples took."""
 
 from groundset.progress import counted, duration
 from groundset.report.analysis import ReportSection, RunAnalysis

@@ -1,4 +1,4 @@
-"""Argilla: a dataset as ``rg.Dataset.from_disk`` reads it, so that people can review the questions there.
+"""Argilla: a dataset as ``rg.Dataset.from_disk`` reads it, for people to go on reading the questions there.
 
 | file | what it holds |
 |---|---|

@@ -1,4 +1,4 @@
-"""What an export is: a named format and the function that writes it."""
+"""What an export is: a format by its name, what it is handed, and what writes it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

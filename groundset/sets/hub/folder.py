@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groundset.folders import check_own, whole_folder
 from groundset.models.download import human_size
@@ -12,9 +12,7 @@ from groundset.sets.exports.hf import CORPUS, QA, by_split, corpus_table, qa_tab
 from groundset.sets.hub.card import BEGIN, END, Publication, card_body, data_file, front_matter
 from programs.errors import InputError
 
-if TYPE_CHECKING:
-    from huggingface_hub import DatasetCard
-
+_FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _OURS = re.compile(f"{BEGIN}(?:(?!{BEGIN}).)*?{END}\n?", re.DOTALL)
 _UNITED = ("task_categories", "tags")
 
@@ -23,7 +21,7 @@ def merged_card(theirs: str, front: Mapping[str, Any], body: str, where: str) ->
     """Return a card that holds our front matter and body, and of ``theirs`` what is not ours.
 
     Of tags and tasks those of a person stay beside ours, of configurations those of other names; a name once given
-    (`pretty_name`) stays. Comments in the front matter are lost.
+    (`pretty_name`) stays. Where nothing changes the front matter stays as it is, comments included.
 
     Args:
         theirs: the card that is there; nothing, if there is none.
@@ -34,34 +32,38 @@ def merged_card(theirs: str, front: Mapping[str, Any], body: str, where: str) ->
     Raises:
         InputError: their front matter cannot be read.
     """
-    from huggingface_hub import DatasetCardData
-
-    card = _read(theirs.replace("\r\n", "\n"), where)
-    card.data = DatasetCardData(**_merged(card.data.to_dict(), front))  # type: ignore[no-untyped-call]
-    if _OURS.search(card.text):
-        card.text = _OURS.sub(lambda _: body, card.text, count=1)
+    theirs = theirs.replace("\r\n", "\n")
+    found = _FRONT.match(theirs)
+    before, text = (found[1], theirs[found.end() :]) if found else ("", theirs)
+    known = _read(before, where)
+    merged = _merged(known, front)
+    kept = before if merged == known else _written(merged)
+    if _OURS.search(text):
+        text = _OURS.sub(lambda _: body, text, count=1)
     else:
-        card.text = f"{card.text.rstrip()}\n\n{body}" if card.text.strip() else body
-    if not card.text.startswith("\n"):
-        card.text = f"\n{card.text}"
-    return str(card)
+        text = f"{text.rstrip()}\n\n{body}" if text.strip() else body
+    return f"---\n{kept}\n---\n{text if text.startswith(chr(10)) else chr(10) + text}"
 
 
-def _read(text: str, where: str) -> "DatasetCard":
+def _read(front: str, where: str) -> dict[str, Any]:
     import yaml
-    from huggingface_hub import DatasetCard
-    from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
-    found = REGEX_YAML_BLOCK.search(text)
-    if found is None:
-        return DatasetCard(f"---\n\n---\n{text}")
     try:
         # A few lines of aliases can stand for more than any memory holds.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(found[2], Loader=yaml.SafeLoader)):
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(front, Loader=yaml.SafeLoader)):
             raise InputError(f"{where}: the front matter holds aliases (*name); write out there what they stand for")
-        return DatasetCard(text)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise InputError(f"{where}: the front matter is not YAML with keys and values; mend it there") from error
+        known = yaml.safe_load(front) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"{where}: the front matter is not YAML; mend it there") from error
+    if not isinstance(known, dict):
+        raise InputError(f"{where}: the front matter is no list of keys and values; mend it there")
+    return known
+
+
+def _written(front: Mapping[str, Any]) -> str:
+    import yaml
+
+    return str(yaml.safe_dump(dict(front), sort_keys=False, allow_unicode=True)).rstrip("\n")
 
 
 def _merged(known: Mapping[str, Any], front: Mapping[str, Any]) -> dict[str, Any]:

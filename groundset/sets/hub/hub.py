@@ -85,7 +85,7 @@ class HubDataset:
         self._there: dict[str, Any] = {}
 
     def prepare(self, *, private: bool) -> None:
-        """Create the repository and the branch if they are missing, and read the head of the branch.
+        """Make the repository and the branch if they are not there, and see where the branch stands.
 
         Raises:
             InputError: it is to be private, and there is one that everybody sees.
@@ -117,7 +117,7 @@ class HubDataset:
         return read_card(Path(file), self.url)
 
     def upload(self, folder: Path, what: str, notify: Callable[[str], object]) -> tuple[str, ...]:
-        """Upload a folder in one commit, delete what it lacks, and return the changed paths.
+        """Make the dataset hold what a folder does, in one commit, and return the paths that it changes.
 
         Tables of an earlier version that are not in the folder go; other files stay.
 
@@ -179,7 +179,7 @@ _BY_STATUS = {
 
 
 def explained(error: BaseException, repo: str, host: str, token: str | None) -> HubError:
-    """Return an error of the Hub's client as one line without the token."""
+    """Return what the Hub's client raised as one line; nothing in it tells the token."""
     message = without_secrets(_describe(error, repo, host))
     return HubError(message.replace(token, "(the token)") if token else message)
 

@@ -1,4 +1,4 @@
-"""The public provenance of a run: how it was made, and nothing of the machine."""
+"""What of a run may be told to everybody: how it was made, and nothing of the machine that it was made on."""
 
 import re
 from collections import Counter
@@ -27,7 +27,7 @@ _ON_THIS_MACHINE = re.compile(r"[/\\~]|\.\.?[/\\]|[a-z]:[/\\]|[a-z][a-z0-9+.-]+:
 
 
 def public_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the public part of ``run.json``: no paths, no names of documents, no addresses."""
+    """Return what of ``run.json`` goes out: no paths, no names of documents, no addresses."""
     public = {name: record[name] for name in _PUBLIC if name in record}
     if configuration := public.get("configuration"):
         public["configuration"] = {name: value for name, value in configuration.items() if name not in _PLACES}
@@ -90,7 +90,7 @@ def _last(path: str) -> str:
 
 
 class Readers(NamedTuple):
-    """Counts of reviewed samples of a run, by verdict.
+    """How many samples of a run were read, and what became of them.
 
     ``share``, ``low`` and ``high`` are signed ones of 100 that were read, with the 95 % interval of Wilson.
     """
@@ -105,7 +105,7 @@ class Readers(NamedTuple):
 
 
 def count_readers(run: "Run") -> Readers | None:
-    """Return the counts of reviews of a run, None if there are none."""
+    """Return what the readers of a run's samples come to, None if nobody read one."""
     verdicts = Counter(run.consensus[sample.id].verdict for sample in run if sample.id in run.consensus)
     read = verdicts.total()
     signed = verdicts["good"]

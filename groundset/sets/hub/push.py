@@ -16,7 +16,7 @@ _BRANCH = re.compile(r"(?!refs/)(?!.*(\.\.|//|\.lock(/|$)))[A-Za-z0-9_][A-Za-z0-
 
 
 class Pushed(NamedTuple):
-    """The result of a push.
+    """What a push came to.
 
     ``url`` and ``private`` say where it is and whether others see it, None of a dry run; ``changed`` names the files of
     the commit, none if the Hub held all of them already.

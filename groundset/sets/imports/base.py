@@ -1,4 +1,4 @@
-"""What an import is: a named format, how its files are recognised, and the function that reads them."""
+"""What an import is: a format by its name, how its files are known, and what reads them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -118,5 +118,5 @@ def listed(paths: Sequence[Path]) -> list[Path]:
 
 
 def named(paths: Sequence[Path]) -> str:
-    """Return the names of files or folders for a message."""
+    """Return what to call several files or folders in a message."""
     return " and ".join(map(str, paths))

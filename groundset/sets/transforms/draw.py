@@ -1,4 +1,4 @@
-"""Samples drawn with the mix of the whole run, from as many documents as possible."""
+"""A part of a set that is mixed as the whole is, from as many documents as possible."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence

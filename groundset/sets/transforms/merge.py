@@ -51,7 +51,7 @@ def merge_runs(folders: Sequence[Path], out: Path) -> list[str]:
 
 
 class _Joined(NamedTuple):
-    """The content of the runs merged so far, repeated questions included."""
+    """What is there after some runs, repeated questions among it."""
 
     samples: list[Sample]
     rejects: list[Reject]
@@ -193,7 +193,7 @@ def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunk
             },
             "embedder": models[0]["embedder"],  # the same weights, whatever each run calls them: it is loaded again
         },
-        "compiled": _estimates(compiled),
+        "compiled": _promises(compiled),
         "corpus": {
             **{name: sum(each.get(name, 0) for each in counts) for name in counts[0]},
             "documents": documents,
@@ -213,7 +213,7 @@ def _read_once(settings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]
     return [each for place, each in enumerate(settings) if read(each) not in map(read, settings[:place])]
 
 
-def _estimates(compiled: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _promises(compiled: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the compiled critics that all runs share; older runs did not note how many rows one was measured on."""
     found: dict[str, Any] = {}
     for step in compiled[0]:

@@ -1,4 +1,4 @@
-"""The new places of passages in changed documents."""
+"""Where the passages of questions lie once documents have changed."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -28,7 +28,7 @@ class StudentTools(Tools):
 
     @classmethod
     def of(cls, tools: Tools) -> Self:
-        """Return tools with the demos that predictors start from put aside.
+        """Build tools that keep the demos of predictors apart.
 
         Models by role are left out: they would hide the ones that optimizers set.
         """
@@ -37,7 +37,7 @@ class StudentTools(Tools):
         return cls(**(values | {"models": {}}), kept=kept)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Stay one: optimizers copy the program, which must not copy critics and the index."""
+        """Return itself: optimizers copy the program, but must not copy critics and the index."""
         return self
 
     def write(
@@ -77,7 +77,7 @@ class StudentTools(Tools):
 
 
 class WholeRecipe(dspy.Module):
-    """Make what a recipe makes of one attempt, as a prediction.
+    """A recipe as one module: an attempt in, a prediction out.
 
     ``named_predictors`` are the recipe's own, those that decide left out: their word is what the metric goes by, and
     an optimizer that may change a judge makes it lenient. The language model is that of ``dspy.context``.

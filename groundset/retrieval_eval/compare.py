@@ -38,7 +38,7 @@ _NEEDS_EMBEDDER = ("semantic", "token")
 
 
 class Monitor(Phases, Protocol):
-    """Shows how far a comparison is."""
+    """Shows the progress of a comparison."""
 
     def note(self, message: str) -> None:
         """Show one line."""
@@ -46,7 +46,7 @@ class Monitor(Phases, Protocol):
 
 
 class Finding(NamedTuple):
-    """What one question found: the chunk that came first, and where its passages came.
+    """The result of one question: the chunk that came first, and the ranks of its passages.
 
     ``score`` is 1 if a chunk that was asked about comes first. ``rank`` counts from 1, is that of the passage that came
     last where several are needed, and None if one of them is not among the first 50.
@@ -58,14 +58,14 @@ class Finding(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What one retriever reached, a value for each question: 1 or 0, and one over the rank or 0."""
+    """The scores of one retriever for each question: hit (1 or 0) and reciprocal rank."""
 
     hits: Values
     reciprocal: Values
 
 
 class Result(NamedTuple):
-    """What one retriever found.
+    """The result of one retriever.
 
     ``left_out`` counts questions whose passage is in no chunk of this cut. ``embedding`` are the seconds that its
     chunks took, None for those that the run had embedded; ``searching`` those of all questions.

@@ -1,4 +1,4 @@
-"""Who may ask, and what they may send: whoever knows the token, from a page of this server, a form at once."""
+"""Access control of the review server: requests need the token, this machine's name and this server's origin."""
 
 import hmac
 import io

@@ -178,7 +178,7 @@ class ReviewSession:
         return list(seen)
 
     def item(self, key: str) -> ListedItem | None:
-        """Return the item that addresses call so, or None."""
+        """Return the item with an address key, or None."""
         place = self._places.get(key)
         return None if place is None else self.items[place]
 
@@ -214,7 +214,7 @@ class ReviewSession:
         return [row.review for name, row in rows if name != self.reviewer and row.review and row.review.verdict]
 
     def state(self, item: ListedItem) -> State:
-        """Return what became of an item by this reviewer."""
+        """Return the state of an item for this reviewer."""
         return _state(self.own(item))
 
     def counts(self) -> Counter[State]:

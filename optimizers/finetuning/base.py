@@ -1,4 +1,4 @@
-"""What an adapter is trained on, and how: gold rows as the chats that a run would show, and options."""
+"""Training data and options of an adapter: gold rows as the chats of a run."""
 
 import random
 from collections.abc import Mapping, Sequence

@@ -62,7 +62,7 @@ class Trainer:
         on_step: Callable[[TrainingStep], object] = lambda _: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Learn from rows and say whether that came to its end.
+        """Train on rows, and return whether training reached its end.
 
         ``folder`` keeps the checkpoint that the same call goes on from.
 
@@ -180,7 +180,7 @@ class Trainer:
         aside.replace(folder / _CHECKPOINT)
 
     def _resume(self, folder: Path, optimizer: Any) -> int:
-        """Take up the latest checkpoint of the same training, and return how many steps are done."""
+        """Load the latest checkpoint of the same training, and return how many steps are done."""
         import torch
 
         path = folder / _CHECKPOINT

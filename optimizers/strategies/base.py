@@ -1,4 +1,4 @@
-"""What a strategy is, and what it is handed."""
+"""What a strategy is, and the resources that it works with."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,18 +24,18 @@ Begin = Callable[[str, str, Mapping[str, Any]], object]
 
 
 class Listener(Protocol):
-    """Hears what happens in a compile."""
+    """Receives the events of a compile."""
 
     def start(self, step: str, calls: int, what: str = ...) -> None:
-        """Take that a step begins, and about how many calls it takes, or of what else."""
+        """Report that a step starts, with an estimate of its calls or other units."""
         ...
 
     def call(self) -> None:
-        """Take that a call is made."""
+        """Report a call."""
         ...
 
     def say(self, message: str) -> None:
-        """Take what comes next, in words."""
+        """Report what comes next, as text."""
         ...
 
 
@@ -69,7 +69,7 @@ class ShippedCritic(NamedTuple):
 
 
 class Resources(Protocol):
-    """What a strategy is handed. Models, labels and examples are opened when they are first asked for.
+    """The resources of a strategy; models, labels and examples are opened on first use.
 
     Attributes:
         budget: how many calls a strategy may make for each step beside the measurements before and after.

@@ -1,4 +1,4 @@
-"""What the samples took."""
+"""The cost of the samples."""
 
 from groundset.progress import counted, duration
 from groundset.report.analysis import ReportSection, RunAnalysis

@@ -86,7 +86,7 @@ def fit_critic(
         if min(good, len(labels) - good) < FEWEST_ROWS:
             raise LabelError(
                 f"the labels of {step} hold {good} good and {len(labels) - good} bad rows in the split {name}; "
-                f"it takes {FEWEST_ROWS} of each."
+                f"it takes {FEWEST_ROWS} of each"
             )
     on_progress(f"Reading the evidence of {sum(map(len, splits.values()))} labelled rows")
     rows = {name: rows_of(step, labels, encoder, languages) for name, labels in splits.items()}
@@ -282,5 +282,5 @@ def lowest_threshold(curve: Sequence[CurvePoint], target: float) -> CurvePoint:
     rows = curve[0].accepted if curve else 0
     raise PromiseError(
         f"--target-precision {target:g}: {rows} labelled rows support no more than {best:.2f}; "
-        "ask for less or add labels (--labels)."
+        "ask for less or add labels (--labels)"
     )

@@ -235,7 +235,7 @@ def refuse_test_rows(labels: Iterable[Labelled]) -> None:
     """
     for label in labels:
         if label.split == "test":
-            raise LeakError(f"label {label.id} belongs to the test split: it cannot be trained on.")
+            raise LeakError(f"label {label.id} belongs to the test split: it cannot be trained on")
 
 
 def _label_in(row: dict[str, Any]) -> Label | str | None:

@@ -232,12 +232,12 @@ def gains_over(
     if (documents := len(set(dev[2]))) < _FEWEST_DOCUMENTS:
         raise PromotionError(
             f"the dev rows to compare it on, {len(dev[0])}, are of too few documents ({documents} of "
-            f"{_FEWEST_DOCUMENTS}); compile again with the labels and --seed of the champion, or with more labels."
+            f"{_FEWEST_DOCUMENTS}); compile again with the labels and --seed of the champion, or with more labels"
         )
     gain = certain_gain(*dev, tried)
     if not gain.low > 0:
         best = f", the best of {tried} candidates on them," if tried > 1 else ","
-        raise PromotionError(f"the gain on dev rows, {gain}{best} is within noise.")
+        raise PromotionError(f"the gain on dev rows, {gain}{best} is within noise")
     return {"dev": gain} | ({"test": mean_gain(*test)} if test[0] else {})
 
 

@@ -110,7 +110,7 @@ class _Checked:
             wrong = error.errors(include_url=False)[0]
             raise CriticError(
                 f"the critic's answer to {wrong['loc'][0] if wrong['loc'] else 'a question'} is no probability "
-                f"({wrong['input']!r:.40}): its weights, its state (--compiled) or its server are damaged."
+                f"({wrong['input']!r:.40}): its weights, its state (--compiled) or its server are damaged"
             ) from error
         return said
 

@@ -28,11 +28,11 @@ def read_demos(folder: Path) -> Demos:
             message names file and line.
     """
     if not folder.is_dir():
-        raise DemoError(f"{folder}: no folder of demos.")
+        raise DemoError(f"{folder}: no folder of demos")
     found: dict[str, list[dspy.Example]] = {}
     for file in sorted(folder.glob("*.jsonl")):
         if file.stem not in STEPS:
-            raise DemoError(f"{file}: there is no step {file.stem}.")
+            raise DemoError(f"{file}: there is no step {file.stem}")
         found[file.stem] = _read(file, STEPS[file.stem])
     return found
 
@@ -51,9 +51,9 @@ def _read(file: Path, step: Step) -> list[dspy.Example]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise DemoError(f"{file}, line {number}: not valid JSON in UTF-8.") from error
+            raise DemoError(f"{file}, line {number}: not valid JSON in UTF-8") from error
         if wrong := _fault(row, step):
-            raise DemoError(f"{file}, line {number}: {wrong}.")
+            raise DemoError(f"{file}, line {number}: {wrong}")
         demos.append(dspy.Example(**row))
     return demos
 

@@ -36,7 +36,7 @@ def logistic(odds: float) -> float:
     if math.isnan(odds):
         raise CriticError(
             "the critic's evidence is no number (NaN), so it cannot decide: the weights of the --embedder are damaged, "
-            "or those of its state (--compiled)."
+            "or those of its state (--compiled)"
         )
     return 1 / (1 + math.exp(-max(-_SUREST, min(_SUREST, odds))))
 

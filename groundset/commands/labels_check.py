@@ -28,7 +28,7 @@ def check_files(options: LabelsCheckOptions) -> None:
     for problem in problems[:_SHOWN]:
         say(str(problem))
     if problems:
-        raise InputError(f"{len(problems)} problems in {len(options.files)} files; mend the rows named above.")
+        raise InputError(f"{len(problems)} problems in {len(options.files)} files; mend the rows named above")
     say(f"{len(read_annotated(options.files))} rows in {len(options.files)} files: nothing wrong.")
 
 

@@ -34,9 +34,9 @@ def ui(options: UiOptions) -> None:
 
     place = tracking_place(options.tracking, create=False)
     if place.uri.startswith(("http:", "https:")):
-        raise InputError(f"the tracking store {shown(place.uri)} is a server: open it in a browser.")
+        raise InputError(f"the tracking store {shown(place.uri)} is a server: open it in a browser")
     if _answers(options.port):
-        raise InputError(f"--port: something answers on {options.port} already; name another.")
+        raise InputError(f"--port: something answers on {options.port} already; name another")
     command = [
         sys.executable, "-m", "mlflow", "server", "--host", _HOST, "--port", str(options.port), "--workers", "1",
         "--uvicorn-opts", "--log-level warning",
@@ -58,7 +58,7 @@ def ui(options: UiOptions) -> None:
         try:
             while not _answers(options.port):
                 if server.poll() is not None:
-                    raise GroundsetError("the server of MLflow did not start; what it said stands above.")
+                    raise GroundsetError("the server of MLflow did not start; what it said stands above")
                 time.sleep(_POLL_SECONDS)
             say(f"Open http://{_HOST}:{options.port} in a browser. Ctrl-C ends it.")
             server.wait()

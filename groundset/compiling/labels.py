@@ -73,13 +73,13 @@ def own_files(named: Sequence[str], folder: Path, say: Callable[[str], object]) 
         file = Path(place if public else name).expanduser()
         if not file.is_file():
             sets = ", ".join(f"{known}:FILE" for known in PUBLIC_SETS)
-            raise InputError(f"--labels {name}: no such file; name one of your own, or {sets}.")
+            raise InputError(f"--labels {name}: no such file; name one of your own, or {sets}")
         if public is None:
             files.append(file)
             continue
         rows = [row.model_dump(exclude_defaults=True) for row in public.rows(file, Languages(LANGUAGES))]
         if not rows:
-            raise InputError(f"--labels {name}: no question of it can be learned from.")
+            raise InputError(f"--labels {name}: no question of it can be learned from")
         files.append(folder / f"{public.name}-{file.stem}.jsonl")
         folder.mkdir(parents=True, exist_ok=True)
         write_rows(files[-1], rows)
@@ -132,7 +132,7 @@ def labels_from(folders: Sequence[Path]) -> OwnLabels:
         InputError: a folder holds no run, or is named twice.
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise InputError("a run is named twice; name every RUN once")
+        raise InputError("a run is named twice; name each RUN once")
     left_out: Counter[str] = Counter()
     verdicts: dict[tuple[str, str], list[_Verdict]] = {}
     for folder in folders:

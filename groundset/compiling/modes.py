@@ -95,7 +95,7 @@ def measure_modes(
     folder = out / folder_of(parse_spec(lm).name)
     chosen = _passages(read_labels(ChunkLabel, label_files(labels, ChunkLabel)), passages, seed)
     if not chosen:
-        raise InputError("no label of the split dev calls a passage good, so no mode can be measured.")
+        raise InputError("no label of the split dev calls a passage good, so no mode can be measured")
     chunks = folder / "modes" / "passages.jsonl"
     chunks.parent.mkdir(parents=True, exist_ok=True)
     write_rows(chunks, map(_chunk, chosen))

@@ -101,21 +101,21 @@ class CompileOptions(CommandOptions):
         check_folder(self.out)
         name = self.strategy
         if name not in STRATEGIES:
-            raise InputError(f"--optimizer {name}: no such strategy; choose one of {', '.join(STRATEGIES)}.")
+            raise InputError(f"--optimizer {name}: no such strategy; choose one of {', '.join(STRATEGIES)}")
         for step in self.steps:
             if step not in (*COMPILABLE, MODE, ALL):
                 known = ", ".join(COMPILABLE)
-                raise InputError(f"{step}: no such step to compile; choose of {known}, {MODE} or {ALL}.")
+                raise InputError(f"{step}: no such step to compile; choose of {known}, {MODE} or {ALL}")
         needs = STRATEGIES[name].needs
         if self.lm is None and not {"lm", "weights"}.isdisjoint(needs):
-            raise InputError(f"--optimizer {name} compiles for a language model: name it with --lm.")
+            raise InputError(f"--optimizer {name} compiles for a language model: name it with --lm")
         if MODE in self.steps and (self.lm is None or self.teacher is None):
-            raise InputError("mode: name the model with --lm, and the one that judges what it asks with --teacher.")
+            raise InputError("mode: name the model with --lm, and the one that judges what it asks with --teacher")
         if self.compiles_steps and self.teacher is None and "teacher" in needs:
-            raise StrategyError(f"--optimizer {name} needs a second model that writes instructions: --teacher.")
+            raise StrategyError(f"--optimizer {name} needs a second model that writes instructions: --teacher")
         if self.lm is not None and "weights" in needs and not isinstance(parse_spec(self.lm), LocalSpec | HubSpec):
             raise InputError(
                 f"--lm {self.lm}: finetune trains weights that lie on this machine; name a catalogue model or a "
-                ".gguf file."
+                ".gguf file"
             )
         return self

@@ -147,7 +147,7 @@ class OpenedResources:
         """
         compiled = load_compiled(SHIPPED, Users("head", self.encoder.sha256))
         if step not in compiled.states:
-            raise InputError(f"--embedder {self.embedder}: the critic of {step} that ships has another embedder.")
+            raise InputError(f"--embedder {self.embedder}: the critic of {step} that ships has another embedder")
         critics = open_critics(
             "head", languages=languages or self.languages, embedder=self.encoder, heads=compiled.heads
         )

@@ -97,7 +97,7 @@ def open_recipe(
         GroundsetError: a model cannot be opened.
     """
     if recipe not in RECIPES:
-        raise InputError(f"there is no recipe {recipe}; there are {', '.join(RECIPES)}.")
+        raise InputError(f"there is no recipe {recipe}; there are {', '.join(RECIPES)}")
     files = label_files(labels, ChunkLabel)
     rows = read_labels(ChunkLabel, files)
     loaded, spec = load_embedder(embedder), ensure_available(parse_spec(lm))
@@ -105,7 +105,7 @@ def open_recipe(
     # Writers are what is compiled: they start from the demos by hand.
     compiled = load_compiled(SHIPPED, Users("head", loaded.sha256, *named)).deciding()
     if not compiled.heads:
-        raise InputError(f"--embedder {embedder}: the shipped critics have another embedder.")
+        raise InputError(f"--embedder {embedder}: the shipped critics have another embedder")
     languages = Languages(LANGUAGES, load_parser(DEFAULT_PARSER))
     chunks = [labelled_chunk(row) for row in rows]
     vectors = loaded.encode_corpus([chunk.text for chunk in chunks])

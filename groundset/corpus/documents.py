@@ -126,7 +126,7 @@ def nothing_left(skipped: Iterable[SkippedFile]) -> InputError:
     reasons = Counter(re.sub(r"^same text as .*", "same text as another", file.reason) for file in skipped)
     total = sum(reasons.values())
     if not total:
-        return InputError("no documents found: the folders are empty")
+        return InputError("no documents found: the folders are empty; name files, or folders that hold some")
     listed = "; ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
     return InputError(f"no document could be read: {total} file{'s' * (total > 1)} skipped: {listed}")
 

@@ -142,18 +142,18 @@ def load_compiled(choice: str, users: Users, tracking: str | None = None) -> Com
             TrackingStore.open(tracking, create=False).champion_files(Path(aside))
             found = _with_files(_fitting(Path(aside), users), Path(aside), keep=cache_home() / "adapters")
         if not found.states:
-            raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: `groundset promote RUN_ID`.")
+            raise InputError(f"--compiled {CHAMPION}: no champion fits; promote one: `groundset promote RUN_ID`")
         return _over_shipped(found, users)
     folder = Path(choice).expanduser()
     if not folder.is_dir():
-        raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, champion or none.")
+        raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, champion or none")
     states = _fitting(folder, users, strict=True)
     if not states:
         held = sorted(file.parent.name for file in folder.glob("*/*.json"))
         held_states = f"it holds states for {', '.join(dict.fromkeys(held))}" if held else "it holds no compiled states"
         named = (HEAD if users.critic == HEAD else None, users.lm, users.critic_lm)
         wanted = " and ".join(name for name in named if name)
-        raise InputError(f"--compiled {choice}: {held_states} (<model>/<step>.json), none of which fits {wanted}.")
+        raise InputError(f"--compiled {choice}: {held_states} (<model>/<step>.json), none of which fits {wanted}")
     return _over_shipped(_with_files(states, folder), users)
 
 
@@ -188,9 +188,9 @@ def _with_files(states: dict[str, CompiledState], folder: Path, keep: Path | Non
             continue
         file = folder / folder_of(state.model) / state.adapter.file
         if not file.is_file():
-            raise StateError(f"{file}: missing; the state of {state.step} needs it.")
+            raise StateError(f"{file}: missing; the state of {state.step} needs it")
         if file_sha256(file) != state.adapter.sha256:
-            raise StateError(f"{file}: not the file that was trained for {state.step}; compile it again.")
+            raise StateError(f"{file}: not the file that was trained for {state.step}; compile it again")
         if keep is not None:
             kept = keep / f"{state.adapter.sha256}.gguf"
             if not kept.exists():
@@ -226,12 +226,12 @@ def _fitting(folder: Path, users: Users, *, strict: bool = False) -> dict[str, C
             of_critic = users.critic_lm is not None and state.step in _DECIDING
             weights = "other weights of --critic-lm" if of_critic else "other weights of --lm"
             what = "another --embedder" if state.model == HEAD else weights
-            raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with {what}.")
+            raise InputError(f"--compiled {folder}: the state of {state.step} was compiled with {what}")
         length = state.heads.dimension if state.heads and sha256 == state.model_sha256 else None
         if length and users.dimension and length != users.dimension:
             raise StateError(
                 f"{folder / folder_of(state.model) / state.step}.json: weighs vectors of {length} numbers, those of "
-                f"--embedder have {users.dimension}; compile it again."
+                f"--embedder have {users.dimension}; compile it again"
             )
     return {state.step: state for state, sha256 in candidates if state.model_sha256 == sha256}
 
@@ -250,7 +250,7 @@ def _with_head(ensemble: CompiledState, head: CompiledState) -> CompiledState:
     if head.heads is None or ensemble.head != head_hash(head.heads):
         raise StateError(
             f"the ensemble of {ensemble.step} for {ensemble.model} was fitted with another head; compile it again: "
-            f"`groundset compile {ensemble.step} --optimizer {ensemble.optimizer} --lm {ensemble.model}`."
+            f"`groundset compile {ensemble.step} --optimizer {ensemble.optimizer} --lm {ensemble.model}`"
         )
     return ensemble.model_copy(update={"heads": head.heads})
 

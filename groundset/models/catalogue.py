@@ -340,7 +340,7 @@ def get_entry(name: str) -> ModelEntry:
     entry = CATALOGUE.get(name)
     if entry is None:
         raise UnknownModelError(
-            f"The catalogue has no model {name!r}{near_matches(name)} `groundset models list` shows it."
+            f"The catalogue has no model {name!r}{near_matches(name)} `groundset models list` shows it"
         )
     return entry
 

@@ -78,7 +78,7 @@ class PartFile:
 
     def _refuse(self, reason: str) -> None:
         self.path.unlink(missing_ok=True)
-        raise ChecksumError(f"{self.file.path} {reason}: refused and deleted.")
+        raise ChecksumError(f"{self.file.path} {reason}: refused and deleted")
 
 
 def require_space(folder: Path, needed: int) -> None:
@@ -88,7 +88,7 @@ def require_space(folder: Path, needed: int) -> None:
     if free < needed:
         raise ModelError(
             f"Not enough disk space in {folder}: {human_size(needed)} needed, {human_size(free)} free "
-            "(GROUNDSET_HOME moves the cache)."
+            "(GROUNDSET_HOME moves the cache)"
         )
 
 
@@ -108,9 +108,9 @@ def storing(name: str, needs: str, place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _FULL_DISK:
-            raise ModelError(f"The disk is full: {name} needs {needs} (GROUNDSET_HOME moves the cache).") from error
+            raise ModelError(f"The disk is full: {name} needs {needs} (GROUNDSET_HOME moves the cache)") from error
         where = error.filename or place
-        raise ModelError(f"{name} cannot be stored: {error.strerror or error} ({where}).") from error
+        raise ModelError(f"{name} cannot be stored: {error.strerror or error} ({where})") from error
 
 
 Report = Callable[[int], None]

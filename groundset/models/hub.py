@@ -110,14 +110,14 @@ def _attempt(source: HubSource, part: PartFile, token: str | None) -> Iterator[i
             resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
             yield from part.receive(response.iter_bytes(), resume=resumed)
     except OfflineModeIsEnabled as error:
-        raise DownloadError("The Hugging Face Hub is switched off by HF_HUB_OFFLINE.") from error
+        raise DownloadError("The Hugging Face Hub is switched off by HF_HUB_OFFLINE") from error
     except httpx.HTTPStatusError as error:
         raise DownloadError(
-            f"The Hugging Face Hub answered {error.response.status_code} for {source.repo}/{part.file.path}."
+            f"The Hugging Face Hub answered {error.response.status_code} for {source.repo}/{part.file.path}"
         ) from error
     except httpx.HTTPError as error:
         reason = str(error) or type(error).__name__
-        raise DownloadError(f"The Hugging Face Hub cannot be reached ({reason}).") from error
+        raise DownloadError(f"The Hugging Face Hub cannot be reached ({reason})") from error
 
 
 _MAGIC = b"GGUF"
@@ -194,7 +194,7 @@ def _fetch(spec: HubSpec, record: HubRecord, progress: PullProgress, token: str 
     try:
         fetch_from_hub(source, files, staging, spec.folder, progress, part=_GGUFPart, token=token)
     except DownloadError as error:
-        raise DownloadError(f"{error} The same command goes on where {spec.name} stopped.") from error
+        raise DownloadError(f"{error}; the same command continues where {spec.name} stopped") from error
     except ChecksumError as error:
         raise ChecksumError(f"{spec.name} cannot be pulled: {error}") from error
     shutil.rmtree(pieces, ignore_errors=True)
@@ -223,4 +223,4 @@ class _GGUFPart(PartFile):
             yield chunk
         if not begun.startswith(_MAGIC):
             self.path.unlink(missing_ok=True)
-            raise UnknownModelError(f"{self.file.path} of the Hub is not a GGUF file; name one that is.")
+            raise UnknownModelError(f"{self.file.path} of the Hub is not a GGUF file; name one that is")

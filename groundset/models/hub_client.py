@@ -149,7 +149,7 @@ def describe(spec: HubSpec, revision: str) -> HubRecord:
             smaller = _files(spec, revision, address, token, most=machine_bytes())
             raise WeightsError(
                 f"{spec.name} takes {human_size(metadata.size)}, and this machine has {human_size(machine_bytes())} of "
-                f"memory; name a smaller file{f': {smaller}' if smaller else ''}."
+                f"memory; name a smaller file{f': {smaller}' if smaller else ''}"
             )
     commit = metadata.commit_hash if metadata.commit_hash and _COMMIT.fullmatch(metadata.commit_hash) else revision
     return HubRecord(commit, metadata.size, metadata.etag if metadata.etag and SHA256.fullmatch(metadata.etag) else "")
@@ -164,28 +164,28 @@ def _explained(error: Exception, spec: HubSpec, revision: str, address: HubAddre
     if isinstance(error, errors.OfflineModeIsEnabled):
         return UnreachableModelError(
             f"{spec.name} is not in the cache, and HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE keeps this process from the "
-            "Hub; unset it, or fetch the file before."
+            "Hub; unset it, or fetch the file before"
         )
     if isinstance(error, errors.GatedRepoError):
         held = "the token has no access yet" if token else "set HF_TOKEN to a token of yours"
-        return UnreachableModelError(f"{spec.repo} is gated: {held}; its terms are accepted at {page}.")
+        return UnreachableModelError(f"{spec.repo} is gated: {held}; its terms are accepted at {page}")
     if isinstance(error, errors.DisabledRepoError):
-        return UnreachableModelError(f"{host} has switched {spec.repo} off; name another repository.")
+        return UnreachableModelError(f"{host} has switched {spec.repo} off; name another repository")
     if isinstance(error, errors.RevisionNotFoundError):
-        return UnknownModelError(f"{spec.repo} has no revision {revision}; {page} shows those that it has.")
+        return UnknownModelError(f"{spec.repo} has no revision {revision}; {page} shows those that it has")
     if isinstance(error, errors.RepositoryNotFoundError | errors.HFValidationError):
         private = "not for this token" if token else "it is private: set HF_TOKEN then"
-        return UnknownModelError(f"{host} knows no repository {spec.repo}, or {private}; mind how it is spelt.")
+        return UnknownModelError(f"{host} knows no repository {spec.repo}, or {private}; mind how it is spelt")
     if isinstance(error, errors.RemoteEntryNotFoundError):
         there = _files(spec, revision, address, token)
         has = f"it has {there}" if there else f"{page} shows what it has"
-        return UnknownModelError(f"{spec.repo} has no file {spec.file}; {has}.")
+        return UnknownModelError(f"{spec.repo} has no file {spec.file}; {has}")
     if isinstance(error, errors.HfHubHTTPError):
         return _refused(error.response.status_code, spec, host)
     if isinstance(error, httpx.HTTPError | httpx.InvalidURL | OSError):
         reason = without_secrets(str(error) or type(error).__name__)
         return UnreachableModelError(
-            f"{spec.name} is not in the cache, and {host} cannot be reached ({reason}); try again when it can."
+            f"{spec.name} is not in the cache, and {host} cannot be reached ({reason}); try again when it can"
         )
     return _strange(address, str(error) or type(error).__name__)
 
@@ -193,15 +193,15 @@ def _explained(error: Exception, spec: HubSpec, revision: str, address: HubAddre
 def _refused(status: int, spec: HubSpec, host: str) -> ModelError:
     if status in (401, 403):
         return UnreachableModelError(
-            f"{host} refuses the token ({status}); set HF_TOKEN to one that may read {spec.repo}."
+            f"{host} refuses the token ({status}); set HF_TOKEN to one that may read {spec.repo}"
         )
     if status == 429:
-        return UnreachableModelError(f"{host} was asked too much (429); wait a few minutes and try again.")
-    return UnreachableModelError(f"{host} answers {status} for {spec.name}; try again later, and mind HF_ENDPOINT.")
+        return UnreachableModelError(f"{host} was asked too much (429); wait a few minutes and try again")
+    return UnreachableModelError(f"{host} answers {status} for {spec.name}; try again later, and mind HF_ENDPOINT")
 
 
 def _strange(address: HubAddress, why: str) -> ModelError:
-    return UnreachableModelError(f"{address.host} does not answer as the Hub does ({why}); mind HF_ENDPOINT.")
+    return UnreachableModelError(f"{address.host} does not answer as the Hub does ({why}); mind HF_ENDPOINT")
 
 
 def _files(spec: HubSpec, revision: str, address: HubAddress, token: str | None, most: int | None = None) -> str:

@@ -69,7 +69,7 @@ def ensure_available(spec: ModelSpec, *, progress: PullProgress | None = None) -
     elif spec.name in CATALOGUE:
         pull(spec.name, progress=progress)
     elif not spec.path.is_file() or file_sha256(spec.path) != spec.sha256:
-        raise ModelError(f"{spec.path} has changed or vanished since it was named.")
+        raise ModelError(f"{spec.path} has changed or vanished since it was named")
     return spec
 
 
@@ -101,10 +101,10 @@ def _fetch(entry: ModelEntry, files: tuple[ModelFile, ...], progress: PullProgre
         except (DownloadError, ChecksumError) as error:
             problems.append(error)
             if left:
-                progress.note(f"{error} Trying the next source.")
+                progress.note(f"{error}; trying the next source.")
     if not problems:
         allow = f"GROUNDSET_HUB=1, or fetch it once with `groundset models pull {entry.name} --hub`"
-        raise DownloadError(f"{entry.name} has no source but the Hugging Face Hub; allow it with {allow}.")
+        raise DownloadError(f"{entry.name} has no source but the Hugging Face Hub; allow it with {allow}")
     kind = ChecksumError if any(isinstance(p, ChecksumError) for p in problems) else DownloadError
     raise kind(f"{entry.name} cannot be pulled. " + " ".join(str(problem) for problem in problems))
 

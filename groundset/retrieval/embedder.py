@@ -161,9 +161,9 @@ def load_embedder(
     """
     entry = CATALOGUE.get(spec)
     if entry is not None and entry.role != "embedder":
-        raise UnknownModelError(f"{spec} is a {entry.role}, not an embedder (`groundset models list`).")
+        raise UnknownModelError(f"{spec} is a {entry.role}, not an embedder (`groundset models list`)")
     if entry is None and spec.startswith((".", "/", "~")) and not Path(spec).expanduser().is_dir():
-        raise UnknownModelError(f"{spec!r} is no folder with a sentence-transformers model.")
+        raise UnknownModelError(f"{spec!r} is no folder with a sentence-transformers model")
     where = str(pull(spec, progress=progress) if entry else Path(spec).expanduser())
     for key, value in _QUIET_ENVIRONMENT.items():
         os.environ.setdefault(key, value)

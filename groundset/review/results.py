@@ -146,7 +146,7 @@ def summarise_reviews(folders: Sequence[Path]) -> ReviewSummary:
         InputError: a folder holds no run, or is named twice.
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise InputError("a run is named twice; name every RUN once")
+        raise InputError("a run is named twice; name each RUN once")
     reviewed: list[Consensus] = []
     unread, rows, rejects = 0, {name: list[Marked]() for name in GROUPS}, list[Marked]()
     verdicts: dict[str, dict[tuple[Path, str], dict[str, str]]] = {"sample": {}, "reject": {}}

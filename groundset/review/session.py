@@ -132,7 +132,7 @@ class ReviewSession:
                 step.
         """
         if len({folder.resolve() for folder in folders}) < len(folders):
-            raise InputError("a run is named twice; name every RUN once")
+            raise InputError("a run is named twice; name each RUN once")
         self.reviewer, self.kind, self.blind = reviewer, kind, blind
         self.names = [str(folder) for folder in folders]
         self.items: list[ListedItem] = []

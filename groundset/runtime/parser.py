@@ -77,7 +77,7 @@ def load_parser(name: str, *, progress: PullProgress | None = None) -> Parser:
     entry = CATALOGUE.get(name)
     if entry is None or entry.role != "parser":
         what = f"is the name of another kind of model ({entry.role})." if entry else f"is no parser{near_matches(name)}"
-        raise UnknownModelError(f"{name} {what} `groundset models list` shows them; `none` goes without.")
+        raise UnknownModelError(f"{name} {what} `groundset models list` shows them; `none` goes without")
     import spacy
 
     try:

@@ -57,7 +57,7 @@ def _check(spec: LocalSpec, adapter: Path | None, adapter_sha256: str, notify: C
     notify(f"Trying {named.name} in a process of its own, since nobody vouches for it.")
     if wrong := head_fault(named) or _trial(spec.path, adapter):
         what = f"these weights for {spec.name}" if adapter else "this model"
-        raise WeightsError(f"{named}: the embedded runtime cannot use {what}: {wrong}.")
+        raise WeightsError(f"{named}: the embedded runtime cannot use {what}: {wrong}")
     with contextlib.suppress(InputError):  # a cache that cannot be written to: it is tried again next time
         write_text(passed, "")
 

@@ -85,7 +85,7 @@ class Database:
 
     def damaged(self, how: str = "") -> DamagedRunError:
         """Return the error for a damaged file; ``how`` says in a few words what is wrong."""
-        return DamagedRunError(f"{self.path}: {_DAMAGE.format(how and f' ({how})')}.")
+        return DamagedRunError(f"{self.path}: {_DAMAGE.format(how and f' ({how})')}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -126,7 +126,7 @@ class Database:
             return self.damaged("no SQLite database")
         if primary == sqlite3.SQLITE_CONSTRAINT:
             return self.damaged(str(error))  # names a column, no value
-        return self.damaged() if primary in _DAMAGED else RunError(f"{self.path}: {_ADVERSE.get(primary, error)}.")
+        return self.damaged() if primary in _DAMAGED else RunError(f"{self.path}: {_ADVERSE.get(primary, error)}")
 
 
 def _writer(path: Path) -> sqlite3.Connection:

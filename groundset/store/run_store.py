@@ -104,7 +104,7 @@ class RunStore:
         path = database_path(folder)
         try:
             if path.exists():
-                raise RunError(f"another process has begun a run in {folder} just now.")
+                raise RunError(f"another process has begun a run in {folder} just now")
             with whole_file(path, follow=False) as aside, closing(Database(aside)) as database:
                 cls(folder, database, lock)._fill(meta, documents, chunks)
             return cls(folder, Database(path), lock)
@@ -161,7 +161,8 @@ class RunStore:
         except OSError as error:
             raise InputError(f"{folder} cannot be read: {error.strerror}") from error
         if not found:
-            raise InputError(f"{folder} is not the folder of a run")
+            what = "is not the folder of a run: it holds no run.sqlite" if folder.exists() else "does not exist"
+            raise InputError(f"{folder} {what}; name a folder that `groundset generate` made")
         check_files(folder)
         store = cls(folder, Database(database_path(folder), read_only=True), None)
         return store._checked() if check else store
@@ -187,9 +188,9 @@ class RunStore:
             [(application,)] = self._database.execute("PRAGMA application_id")
             [(version,)] = self._database.execute("PRAGMA user_version")
             if application != _APPLICATION:
-                raise InputError(f"{self._database.path} was not made by groundset.")
+                raise InputError(f"{self._database.path} was not made by groundset")
             if version != _VERSION:
-                raise InputError(f"{self._database.path} was made by another version of groundset.")
+                raise InputError(f"{self._database.path} was made by another version of groundset")
             check_sound(self._database, _STATEMENTS, [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA])
         except BaseException:
             self.close()

@@ -83,7 +83,7 @@ def store_host(uri: str) -> str | None:
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        raise InputError(f"{VARIABLE} or --tracking: {address} is no address ({error}).") from error
+        raise InputError(f"{VARIABLE} or --tracking: {address} is no address ({error})") from error
     if parts.scheme.partition("+")[0] in _FILES and parts.netloc in ("", "localhost"):
         return None
     return parts.netloc or address
@@ -98,7 +98,7 @@ def _at(uri: str) -> Place:
 
 def _in(folder: Path, create: bool) -> Place:
     if not create and not (folder / "mlflow.db").exists():
-        raise InputError(f"nothing is tracked in {folder} yet: groundset compile and groundset generate do it.")
+        raise InputError(f"nothing is tracked in {folder} yet: groundset compile and groundset generate do it")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

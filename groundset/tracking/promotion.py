@@ -36,14 +36,14 @@ def promote(store: CompileStore, run_id: str) -> tuple[str, dict[str, Interval]]
         if champion is None:
             old = _scores(run_id, "before")
         elif champion.run_id == run_id:
-            raise PromotionError(f"{run_id} is the champion already.")
+            raise PromotionError(f"{run_id} is the champion already")
         else:
             weights = {data.params.get("model_sha256") for data in (run, rival)}
             if len(weights) > 1 and all(weights):
                 raise PromotionError(
                     f"{run_id} was compiled for other weights than the champion {champion.run_id}, which serves those: "
                     f"rename the file of one model, or delete the alias {CHAMPION} of {name} in `groundset ui` and "
-                    "promote again."
+                    "promote again"
                 )
             old = _scores(champion.run_id, "after")
         try:
@@ -58,7 +58,7 @@ def promote(store: CompileStore, run_id: str) -> tuple[str, dict[str, Interval]]
                     "different measures and have no dev row in common. Read samples made with both; if the new one is "
                     f"better, delete the alias {CHAMPION} of {name} in `groundset ui` and promote again."
                 )
-            raise PromotionError("the two compiles have no dev row in common; compile again with the same labels.")
+            raise PromotionError("the two compiles have no dev row in common; compile again with the same labels")
         _check_state(store, run_id)
         store.client.set_registered_model_alias(name, CHAMPION, version)
     return name, gains
@@ -105,7 +105,7 @@ def _scores(run_id: str, version: str) -> dict[tuple[str, str], Score]:
     documents = rows.get("document", rows["id"])  # older compiles did not note them
     values = [float(value) for value in rows[f"{version}_score"]]
     if not all(map(math.isfinite, values)):
-        raise PromotionError(f"{ROWS_FILE} of {run_id} is damaged: it holds scores that are no numbers.")
+        raise PromotionError(f"{ROWS_FILE} of {run_id} is damaged: it holds scores that are no numbers")
     found = zip(rows["split"], rows["id"], values, documents, strict=True)
     return {(split, id_): Score(value, str(document)) for split, id_, value, document in found}
 

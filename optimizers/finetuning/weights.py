@@ -91,7 +91,7 @@ def _named(name: str, factor: Matrix, architecture: str, config: Any) -> tuple[s
     """Return a factor with the name and the order of rows that llama.cpp expects."""
     place = _PLACE.search(name)
     if place is None or place[2] not in _NAMES:
-        raise InputError(f"the adapter's {name} has no name in a GGUF file.")
+        raise InputError(f"the adapter's {name} has no name in a GGUF file")
     module = _NAMES[place[2]]
     if place[3] == "B" and module in _INTERLEAVED.get(architecture, ()):
         heads = config.num_attention_heads if module == "attn_q" else config.num_key_value_heads

@@ -187,14 +187,14 @@ class Strategy:
         if not self._takes(compiling):
             if self.steps in ("fitted", "taught"):
                 known = ", ".join(self.known_steps())
-                raise StrategyError(f"--optimizer {self.name} compiles {known}; {step} is not {self.steps}.")
+                raise StrategyError(f"--optimizer {self.name} compiles {known}; {step} is not {self.steps}")
             if compiling.step.taught:
-                raise StrategyError(f"--optimizer {self.name}: {step} is compiled by --optimizer finetune only.")
+                raise StrategyError(f"--optimizer {self.name}: {step} is compiled by --optimizer finetune only")
             kind = "decides" if compiling.step.decides else "writes"
-            raise StrategyError(f"--optimizer {self.name} compiles {self.steps} steps only; {step} {kind}.")
+            raise StrategyError(f"--optimizer {self.name} compiles {self.steps} steps only; {step} {kind}")
         if self._lacks_demos(step, resources):
             raise StrategyError(
-                f"--optimizer {self.name}: the labels hold no example outputs for {step}; use random-search or gepa."
+                f"--optimizer {self.name}: the labels hold no example outputs for {step}; use random-search or gepa"
             )
 
     def _lacks_demos(self, step: str, resources: Resources) -> bool:

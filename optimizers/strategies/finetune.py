@@ -247,7 +247,7 @@ class LocalProvider(Provider):
 
         del job
         if train_data_format is not TrainDataFormat.CHAT:
-            raise StrategyError("the local trainer takes chats only.")
+            raise StrategyError("the local trainer takes chats only")
         self.trainer = Trainer(self._weights, TrainingOptions(**(train_kwargs or {})))
         turns = [Turn(row["messages"][:-1], row["messages"][-1]["content"]) for row in train_data]
         if self.trainer.train(turns, self._dev, self._folder, self._on_step, self._stopped):

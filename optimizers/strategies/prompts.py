@@ -188,10 +188,10 @@ def _task_of(step: str, examples: Examples, resources: Resources) -> tuple[Task,
     train, dev, demos = examples.inputs["train"][:_TRAIN], dev_rows(step, examples, resources), examples.demos["train"]
     for example in (*train, *dev, *demos):
         if example.split == "test":
-            raise LeakError(f"example {example.id} belongs to the test split: it cannot be compiled with.")
+            raise LeakError(f"example {example.id} belongs to the test split: it cannot be compiled with")
     test = len(examples.inputs["test"])
     if not dev or not test:
-        raise StrategyError(f"the labels hold {len(dev)} dev and {test} test examples for {step}; add some.")
+        raise StrategyError(f"the labels hold {len(dev)} dev and {test} test examples for {step}; add some")
     ledger = Ledger(compiling.metric, resources.judges, listener.call)
     start = compiling.step.predictor(resources.demos.get(step, ()))
     student = (

@@ -68,14 +68,12 @@ class LogprobCritic:
     def _masses(self, response: Response, labels: Sequence[str]) -> list[float]:
         if not response.logprobs:
             if response.logprobs is None:
-                raise ModelError(
-                    f"{self._lm.model} returns no log-probabilities: it cannot decide (use --critic head)."
-                )
+                raise ModelError(f"{self._lm.model} returns no log-probabilities: it cannot decide (use --critic head)")
             return [1 / len(labels)] * len(labels)
         first = response.logprobs[0]
         ranked = {top.token: top.logprob for top in first.top} or {first.token: first.logprob}
         if any(math.isnan(logprob) or logprob > _ROUNDING for logprob in ranked.values()):
-            raise ModelError(f"{self._lm.model} returns log-probabilities that cannot be: it cannot decide.")
+            raise ModelError(f"{self._lm.model} returns log-probabilities that cannot be: it cannot decide")
         masses = [0.0] * len(labels)
         for token, logprob in ranked.items():
             word = token.strip().casefold()

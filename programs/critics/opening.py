@@ -59,12 +59,12 @@ def check_critic(spec: str, language_model: str | None = None) -> None:
         InputError: the message names the option.
     """
     if spec not in CRITICS:
-        raise InputError(f"--critic {spec}: no such critic; choose one of {', '.join(CRITICS)}.")
+        raise InputError(f"--critic {spec}: no such critic; choose one of {', '.join(CRITICS)}")
     if language_model is not None and spec in MODEL_FREE:
         asking = ", ".join(name for name in CRITICS if name not in MODEL_FREE)
         raise InputError(
             f"--critic-lm {language_model}: the critic {spec} asks no language model; name another with --critic "
-            f"({asking}), or leave --critic-lm out."
+            f"({asking}), or leave --critic-lm out"
         )
 
 
@@ -74,7 +74,7 @@ def _deciding() -> list[str]:
 
 def _open_heads(parts: _Parts) -> dict[str, Critic]:
     if parts.embedder is None:
-        raise InputError("--critic head needs an embedder.")
+        raise InputError("--critic head needs an embedder")
     given = parts.embedder
     encoder = given if isinstance(given, RememberingEncoder) else RememberingEncoder(given)
     return {step: HeadCritic(step, encoder, parts.languages, parts.heads.get(step)) for step in _deciding()}
@@ -82,24 +82,24 @@ def _open_heads(parts: _Parts) -> dict[str, Critic]:
 
 def _open_lm(parts: _Parts) -> dict[str, Critic]:
     if parts.language_model is None:
-        raise InputError("--critic lm needs a language model (--lm).")
+        raise InputError("--critic lm needs a language model (--lm)")
     return dict.fromkeys(_deciding(), LogprobCritic(parts.language_model.lm))
 
 
 def _open_verdicts(parts: _Parts) -> dict[str, Critic]:
     if parts.language_model is None:
-        raise InputError("--critic verdict needs a language model (--lm).")
+        raise InputError("--critic verdict needs a language model (--lm)")
     return {step: VerdictCritic(parts.language_model.lm, step) for step in _deciding()}
 
 
 def _open_ensembles(parts: _Parts) -> dict[str, Critic]:
     if parts.language_model is None:
-        raise InputError("--critic ensemble needs a language model (--lm).")
+        raise InputError("--critic ensemble needs a language model (--lm)")
     if not parts.blends:
         name = parts.language_model.name
         raise InputError(
             f"--critic ensemble: nothing was compiled for {name}; compile it: "
-            f"`groundset compile judge --optimizer fit-ensemble --lm {name}`."
+            f"`groundset compile judge --optimizer fit-ensemble --lm {name}`"
         )
     model = LogprobCritic(parts.language_model.lm)
     heads = _open_heads(parts)

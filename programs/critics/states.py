@@ -197,13 +197,13 @@ def parse_state(file: Path, where: Path | str) -> CompiledState:
     except ValueError as error:
         raise StateError(f"{where}: no compiled state (NaN and infinity are no numbers)") from error
     if state.step not in STEPS:
-        raise StateError(f"{where}: no step is called {state.step!r}; there are {', '.join(STEPS)}.")
+        raise StateError(f"{where}: no step is called {state.step!r}; there are {', '.join(STEPS)}")
     if not folder_of(state.model).strip("."):
-        raise StateError(f"{where}: no model is called {state.model!r}; compile it again.")
+        raise StateError(f"{where}: no model is called {state.model!r}; compile it again")
     if _named_models(state.predictor):
         raise StateError(
             f"{where}: names a language model of its own, which would be asked instead of --lm; "
-            "set `lm` in its predictor to null, or compile it again."
+            "set `lm` in its predictor to null, or compile it again"
         )
     return state
 
@@ -223,7 +223,7 @@ def read_state(file: Path, signature: type[dspy.Signature]) -> CompiledState:
     """
     state = parse_state(file, file)
     if state.step != file.stem:
-        raise StateError(f"{file}: holds the state of {state.step!r}; a file is named after its step: rename it.")
+        raise StateError(f"{file}: holds the state of {state.step!r}; a file is named after its step: rename it")
     check_state(state, signature, file)
     return state
 
@@ -242,10 +242,10 @@ def check_state(state: CompiledState, signature: type[dspy.Signature], where: Pa
         if made != now:
             raise StateError(
                 f"{where}: compiled for another {what} of the step {state.step} ({made}, now {now}); "
-                "compile it again, or use --compiled none."
+                "compile it again, or use --compiled none"
             )
     if wrong := _fault(state, signature):
-        raise StateError(f"{where}: no state that a compile writes ({wrong}); compile it again.")
+        raise StateError(f"{where}: no state that a compile writes ({wrong}); compile it again")
 
 
 def _fault(state: CompiledState, signature: type[dspy.Signature]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,93 +12,13 @@ from groundset.sets.exports.hf import CORPUS, QA, by_split, corpus_table, qa_tab
 from groundset.sets.hub.card import BEGIN, END, Publication, card_body, data_file, front_matter
 from programs.errors import InputError
 
-_FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)(?:\n)?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_OURS = re.compile(f"{BEGIN}(?:(?!{BEGIN}).)*?{END}\n?", re.DOTALL)
-_UNITED = ("task_categories", "tags")
-
-
-def merged_card(theirs: str, front: Mapping[str, Any], body: str, where: str) -> str:
-    """Return a card that holds our front matter and body, and of ``theirs`` what is not ours.
-
-    Of tags and tasks those of a person stay beside ours, of configurations those of other names; a name once given
-    (`pretty_name`) stays. Where nothing changes the front matter stays as it is, comments included.
-
-    Args:
-        theirs: the card that is there; nothing, if there is none.
-        front: our front matter.
-        body: our text with its marks.
-        where: what to name if it cannot be read.
-
-    Raises:
-        InputError: their front matter cannot be read.
-    """
-    theirs = theirs.replace("\r\n", "\n")
-    found = _FRONT.match(theirs)
-    before, text = (found[1], theirs[found.end() :]) if found else ("", theirs)
-    known = _read(before, where)
-    merged = _merged(known, front)
-    kept = before if merged == known else _written(merged)
-    if _OURS.search(text):
-        text = _OURS.sub(lambda _: body, text, count=1)
-    else:
-        text = f"{text.rstrip()}\n\n{body}" if text.strip() else body
-    return f"---\n{kept}\n---\n{text if text.startswith(chr(10)) else chr(10) + text}"
-
-
-def _read(front: str, where: str) -> dict[str, Any]:
-    import yaml
-
-    try:
-        # A few lines of aliases can stand for more than any memory holds.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(front, Loader=yaml.SafeLoader)):
-            raise InputError(f"{where}: the front matter holds aliases (*name); write out there what they stand for")
-        known = yaml.safe_load(front) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(f"{where}: the front matter is not YAML; mend it there") from error
-    if not isinstance(known, dict):
-        raise InputError(f"{where}: the front matter is no list of keys and values; mend it there")
-    return known
-
-
-def _written(front: Mapping[str, Any]) -> str:
-    import yaml
-
-    return str(yaml.safe_dump(dict(front), sort_keys=False, allow_unicode=True)).rstrip("\n")
-
-
-def _merged(known: Mapping[str, Any], front: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {**known, **front}
-    for name in _UNITED:
-        others = _several(known.get(name))
-        merged[name] = [*others, *(each for each in front[name] if each not in others)]
-    if known.get("pretty_name"):
-        merged["pretty_name"] = known["pretty_name"]
-    ours = {config["config_name"] for config in front["configs"]}
-    others = [each for each in _several(known.get("configs")) if not _is_named(each, ours)]
-    if any(isinstance(each, dict) and each.get("default") for each in others):
-        configs = [{name: value for name, value in each.items() if name != "default"} for each in front["configs"]]
-    else:
-        configs = list(front["configs"])
-    merged["configs"] = [*configs, *others]
-    return merged
-
-
-def _several(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return list(value) if isinstance(value, list) else [value]
-
-
-def _is_named(config: Any, names: set[str]) -> bool:
-    return isinstance(config, dict) and config.get("config_name") in names
-
-
 CARD = "README.md"
 PROVENANCE = "groundset.json"
 DATA = tuple(f"data/{config}/*-?????-of-?????.parquet" for config in (QA, CORPUS))
 """Glob patterns of our tables, also of those of an earlier version."""
 _LONGEST_CARD = 1_000_000  # bytes; those that people write are a hundredth of it
 _ROWS = 20_000  # of a row group: some tens of megabytes, which whoever shows or streams the set reads at once
+_OURS = re.compile(f"{BEGIN}(?:(?!{BEGIN}).)*?{END}\n?", re.DOTALL)
 
 
 def write_tables(publication: Publication, folder: Path) -> None:
@@ -121,7 +41,7 @@ def write_tables(publication: Publication, folder: Path) -> None:
 
 
 def write_card(publication: Publication, folder: Path, theirs: str) -> None:
-    """Write the card into a folder; of ``theirs``, the one that is there already, what is not ours stays.
+    """Write the card into a folder, merged with ``theirs``, the one that is there already.
 
     Raises:
         InputError: their card cannot be read.
@@ -132,7 +52,7 @@ def write_card(publication: Publication, folder: Path, theirs: str) -> None:
 
 
 def read_card(file: Path, where: str) -> str:
-    """Return the text of a card; ``where`` is what to name if it cannot be read.
+    """Read the text of a card; ``where`` names it in messages.
 
     Raises:
         InputError: it is no text, or longer than any card.
@@ -142,13 +62,13 @@ def read_card(file: Path, where: str) -> str:
             raise InputError(f"{where}: {CARD} there is longer than {human_size(_LONGEST_CARD)}; shorten it there")
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: {CARD} there is not UTF-8; mend it there") from error
+        raise InputError(f"{where}: {CARD} there is not UTF-8; correct it there") from error
 
 
 def write_dry(publication: Publication, folder: Path) -> None:
-    """Write everything that would be published to a folder, in the place of an earlier such one; all or nothing.
+    """Write everything that would be published to a folder, replacing an earlier dry run; all or nothing.
 
-    What a person wrote on the card of that one stays, as it would on the Hub.
+    What a person wrote on the card of the earlier one stays, as it would on the Hub.
 
     Raises:
         InputError: the folder holds something else, or cannot be written.
@@ -162,3 +82,77 @@ def write_dry(publication: Publication, folder: Path) -> None:
 
 def _write(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8", newline="\n")
+
+
+def merged_card(theirs: str, front: Mapping[str, Any], body: str, where: str) -> str:
+    """Merge our front matter and body into a card, which keeps what is not ours.
+
+    A person's tags and tasks stay beside ours, configurations of other names too, and a `pretty_name` once given.
+    The text between our marks is replaced, or added at the end where there are none.
+
+    Args:
+        theirs: the card that is there; empty if there is none.
+        front: our front matter.
+        body: our text with its marks.
+        where: the name of the card in messages.
+
+    Raises:
+        InputError: their front matter cannot be read.
+    """
+    card = _parsed(theirs.replace("\r\n", "\n"), where)
+    for name, value in front.items():
+        card.data[name] = value if name not in _MERGED else _MERGED[name](card.data.get(name), value)
+    if _OURS.search(card.text):
+        text = _OURS.sub(lambda _: body, card.text, count=1)
+    else:
+        text = f"{card.text.rstrip()}\n\n{body}" if card.text.strip() else body
+    card.text = text if text.startswith("\n") else f"\n{text}"
+    return str(card)
+
+
+def _parsed(text: str, where: str) -> Any:
+    """Parse a card as the Hub does."""
+    import yaml
+    from huggingface_hub import CardData, RepoCard
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
+    found = REGEX_YAML_BLOCK.search(text)
+    try:
+        # A few lines of aliases can stand for more than any memory holds.
+        events = yaml.parse(found[2], Loader=yaml.SafeLoader) if found else ()
+        if any(isinstance(event, yaml.AliasEvent) for event in events):
+            raise InputError(f"{where}: the front matter holds aliases (*name); write out there what they stand for")
+        card: Any = RepoCard(text if found else f"---\n\n---\n{text}")
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:  # TypeError: a key that is no text
+        raise InputError(f"{where}: the front matter is not a YAML mapping; correct it there") from error
+    if name := next((name for name in vars(card.data) if hasattr(CardData, name)), None):
+        raise InputError(f"{where}: the front matter has the key {name}, which is no key of a card; remove it there")
+    return card
+
+
+def _united(theirs: Any, ours: Iterable[Any]) -> list[Any]:
+    known = _as_list(theirs)
+    return [*known, *(value for value in ours if value not in known)]
+
+
+def _merged_configs(theirs: Any, ours: list[dict[str, Any]]) -> list[Any]:
+    """Merge configurations by name; if a person made one of theirs the default, ours is none."""
+    names = {config["config_name"] for config in ours}
+    others = [each for each in _as_list(theirs) if not (isinstance(each, dict) and each.get("config_name") in names)]
+    if any(isinstance(other, dict) and other.get("default") for other in others):
+        ours = [{name: value for name, value in config.items() if name != "default"} for config in ours]
+    return [*ours, *others]
+
+
+def _as_list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list) else [value]
+
+
+_MERGED = {
+    "task_categories": _united,
+    "tags": _united,
+    "pretty_name": lambda theirs, ours: theirs or ours,
+    "configs": _merged_configs,
+}

@@ -220,9 +220,11 @@ def test_half_of_our_marks_is_their_text():
     assert merged.count("<!-- groundset:begin -->") == 2
 
 
-@pytest.mark.parametrize("theirs", ["---\n[\n---\n", "---\n- a\n---\n", "---\n!!python/object:os.system x\n---\n"])
+@pytest.mark.parametrize(
+    "theirs", ["---\n[\n---\n", "---\n- a\n---\n", "---\n1: a\n---\n", "---\n!!python/object:os.system x\n---\n"]
+)
 def test_front_matter_that_is_none_is_one_line(theirs):
-    with pytest.raises(InputError, match="you/demo: the front matter is no"):
+    with pytest.raises(InputError, match="you/demo: the front matter is not a YAML mapping"):
         merged_card(theirs, FRONT, BODY, "you/demo")
 
 

@@ -75,7 +75,7 @@ def test_a_split_that_is_no_more_goes_and_other_files_stay(hub, push, run_of, tm
 def test_what_a_person_wrote_on_the_card_stays(hub, push, run_of, tmp_path):
     push()
     card = hub.files("you/demo")["README.md"].decode()
-    edited = card.replace("pretty_name: demo", "pretty_name: Ferries  # ours").replace("- rag\n", "- rag\n- ships\n")
+    edited = card.replace("pretty_name: demo", "pretty_name: Ferries").replace("- rag\n", "- rag\n- ships\n")
     edited += "\n## Thanks\n\nTo the ferrymen.\n"
     hub.put("you/demo", "README.md", edited.encode())
     assert push().changed == (), "what is ours is as it was"
@@ -83,7 +83,7 @@ def test_what_a_person_wrote_on_the_card_stays(hub, push, run_of, tmp_path):
     now = hub.files("you/demo")["README.md"].decode()
     assert "To the ferrymen." in now
     assert "- ships" in now
-    assert "pretty_name: Ferries  # ours" in now, "the front matter holds what it did, so not even a comment goes"
+    assert "pretty_name: Ferries" in now
     assert "3 questions" in now
     assert "2 questions" not in now
     assert push(tmp_path / "larger").changed == ()
@@ -213,8 +213,8 @@ def test_a_card_there_that_cannot_be_read_is_left_alone(hub, push):
     hub.create("you/demo")
     for content, told in (
         (b"\xff\xfe", "is not UTF-8"),
-        (b"---\na: [\n---\n", "is not YAML"),
-        (b"---\n- a\n---\n", "no list"),
+        (b"---\na: [\n---\n", "front matter"),
+        (b"---\n- a\n---\n", "front matter"),
     ):
         hub.put("you/demo", "README.md", content)
         with pytest.raises(InputError, match=told):

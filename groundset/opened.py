@@ -68,7 +68,7 @@ class OpenedRun(Run):
         """
         import pandas as pd
 
-        from groundset.sets.exports.rows import question_row
+        from groundset.sets.exports.base import question_row
 
         rows = [question_row(sample) for sample in self.samples]
         return pd.DataFrame(rows, columns=COLUMNS).astype({"rank": "Int64", "probability": "float64"})

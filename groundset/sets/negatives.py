@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundset.retrieval.stores import Vectors, open_store
-from groundset.sets.exports.rows import relevant_ids
+from groundset.sets.exports.base import relevant_ids
 from programs.text import has_words
 from programs.types import Chunk, Sample
 

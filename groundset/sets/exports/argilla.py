@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
 from groundset.review.reasons import OF_QUESTIONS
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import question_row, write_json
+from groundset.sets.exports.base import Export, question_row, write_json
 from groundset.store.reviews import Review, latest_reviews
 from programs.types import Chunk, Sample
 

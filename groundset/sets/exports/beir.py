@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundset.files import write_rows
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import kind_of, relevant_ids
-from groundset.sets.exports.splits import as_file_name
+from groundset.sets.exports.base import Export, as_file_name, kind_of, relevant_ids
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:

@@ -10,26 +10,24 @@ takes one apostrophe off every cell of text that begins with one has the text ag
 
 import csv
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import chunk_row, question_row
+from groundset.sets.exports.base import Export, chunk_row, question_row
 
 if TYPE_CHECKING:
     from groundset.run import Run
 
-QUESTIONS_FILE = "questions.csv"
-CORPUS_FILE = "corpus.csv"
+QUESTIONS_FILE, CORPUS_FILE = "questions.csv", "corpus.csv"
 _FORMULA = tuple("=+-@＝＋－＠")
 _MARKED = ("'", "\t", "\r", "\n", "\0")
 
 
 def write_csv(run: "Run", folder: Path) -> None:
     """Write both tables."""
-    _write(folder / CORPUS_FILE, (chunk_row(chunk) for chunk in run.chunks))
-    _write(folder / QUESTIONS_FILE, (question_row(sample) for sample in run.samples))
+    _write(folder / CORPUS_FILE, map(chunk_row, run.chunks))
+    _write(folder / QUESTIONS_FILE, map(question_row, run.samples))
 
 
 def guarded(text: str) -> str:
@@ -38,13 +36,13 @@ def guarded(text: str) -> str:
     return f"'{text}" if is_risky else text
 
 
-def _write(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def _write(file: Path, rows: Iterable[dict[str, Any]]) -> None:
     with file.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.writer(stream)
         for number, row in enumerate(rows):
             if not number:
                 writer.writerow(row)
-            writer.writerow([_cell(value) for value in row.values()])
+            writer.writerow(map(_cell, row.values()))
 
 
 def _cell(value: Any) -> Any:

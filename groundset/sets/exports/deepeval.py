@@ -8,8 +8,7 @@ The schema is what ``EvaluationDataset.add_goldens_from_json_file`` takes, read 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import question_row, write_json
+from groundset.sets.exports.base import Export, question_row, write_json
 from programs.types import Sample
 
 if TYPE_CHECKING:

@@ -1,17 +1,15 @@
 """Datasets of the Hugging Face library: the questions with their splits, and the corpus that they are asked about.
 
-The columns are those of :func:`qa_table` and :func:`corpus_table`; their types are fixed, also where all values are
-missing. `groundset push` writes the same tables as parquet.
+`groundset push` writes the same tables as parquet.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import chunk_row, question_row
+from groundset.sets.exports.base import Export, arrow_schema, chunk_row, question_row
 from programs.errors import InputError
 from programs.types import Chunk, Sample
 
@@ -21,6 +19,10 @@ if TYPE_CHECKING:
 QA, CORPUS = "qa", "corpus"
 NO_SPLIT = "test"
 _SPLIT = re.compile(r"(?!all\b)\w+(\.\w+)*")  # what `datasets` takes for one; "all" means every split to it
+_QA_COLUMNS = (
+    "id", "question", "answer", "contexts", "retrieval_gt", "evolution", "kind", "language", "probability", "rank",
+    "provenance",
+)  # fmt: skip
 
 
 def write_hf(run: "Run", folder: Path) -> None:
@@ -59,63 +61,25 @@ def by_split(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
 
 
 def qa_table(samples: Sequence[Sample]) -> Any:
-    """Return the Arrow table of questions, which carries its `datasets.Features`.
-
-    `contexts` are the texts of the passages that a question was made from, and `provenance` says of each where it
-    stands: `start` and `end` are characters of the document's text.
-    """
-    from datasets import Features, List, Value
-
-    text, whole = Value("string"), Value("int64")
-    place = {
-        "chunk_id": text, "doc_id": text, "path": text, "title": text, "headings": List(text), "start": whole,
-        "end": whole,
-    }  # fmt: skip
-    features = Features(
-        {
-            "id": text,
-            "question": text,
-            "answer": text,
-            "contexts": List(text),
-            "retrieval_gt": List(List(text)),
-            "evolution": text,
-            "kind": text,
-            "language": text,
-            "probability": Value("float64"),
-            "rank": whole,
-            "provenance": List(place),
-        }
-    )
+    """Return the Arrow table of questions; `provenance` says where each context stands."""
     # Arrow takes the columns of the schema alone: a split has a table of its own, and places say what chunks these are.
     rows = (
         {**question_row(sample), "provenance": [chunk_row(chunk) for chunk in sample.contexts]} for sample in samples
     )
-    return _table(rows, features)
+    return _table(rows, _QA_COLUMNS)
 
 
 def corpus_table(chunks: Sequence[Chunk]) -> Any:
-    """Return the Arrow table of passages, which carries its `datasets.Features`: each with where it stands."""
-    from datasets import Features, List, Value
-
-    text, whole = Value("string"), Value("int64")
-    features = Features(
-        {
-            "chunk_id": text,
-            "doc_id": text,
-            "path": text,
-            "title": text,
-            "headings": List(text),
-            "start": whole,
-            "end": whole,
-            "text": text,
-        }
-    )
-    return _table(map(chunk_row, chunks), features)
+    """Return the Arrow table of passages, each with where it stands."""
+    return _table(map(chunk_row, chunks), tuple(name for name in Chunk.model_fields if name != "metadata"))
 
 
-def _table(rows: Iterator[dict[str, Any]], features: Any) -> Any:
+def _table(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Any:
+    """Return an Arrow table that carries its `datasets.Features`."""
     import pyarrow as pa
+    from datasets import Features
 
+    features: Any = Features.from_arrow_schema(arrow_schema(*columns))
     return pa.Table.from_pylist(list(rows), schema=features.arrow_schema)
 
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import relevant_ids, write_json
+from groundset.sets.exports.base import Export, relevant_ids, write_json
 from groundset.store.lineage import UNKNOWN_MODEL
 from programs.types import Sample
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import write_lines
+from groundset.sets.exports.base import Export, write_lines
 from programs.types import Sample
 
 if TYPE_CHECKING:

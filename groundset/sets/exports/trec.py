@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from groundset.files import write_rows, write_text
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.rows import relevant_ids
+from groundset.sets.exports.base import Export, relevant_ids
 
 if TYPE_CHECKING:
     from groundset.run import Run

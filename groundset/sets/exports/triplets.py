@@ -2,25 +2,34 @@
 
 The columns of sentence-transformers' trainer, in the order in which its losses read them: ``anchor``, ``positive``,
 ``negative_1`` and so on, as its ``mine_hard_negatives`` names them. A question that needs several chunks has a row for
-each. Splits are those of :mod:`groundset.sets.exports.splits`; the negatives of a split are chunks of its own
-documents, mined as :mod:`groundset.sets.negatives` says.
+each. Splits are those of the run, or drawn so that no document is in two; the negatives of a split are chunks of its
+own documents, mined as :mod:`groundset.sets.negatives` says.
 """
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.files import write_rows
-from groundset.sets.exports.base import Export
-from groundset.sets.exports.splits import Splits, split_by_document
+from groundset.sets.exports.base import Export, relevant_ids
 from programs.errors import InputError
 
 if TYPE_CHECKING:
     from groundset.run import Run
 
 NEGATIVES = 5
+SHARES: Mapping[str, float] = {"train": 0.8, "dev": 0.1, "test": 0.1}
 SPLITS = ("train", "dev", "validation", "test")
 _SHARE_OF_ROWS = 0.1  # may be left out for having fewer negatives than the others
+
+
+class Splits(NamedTuple):
+    """The split of every sample and of every document, by id; no text of a document is in two splits."""
+
+    samples: dict[str, str]
+    documents: dict[str, str]
 
 
 class _Row(NamedTuple):
@@ -75,6 +84,74 @@ def _rows(run: "Run", splits: Splits, split: str, vectors: Any, questions: Mappi
 def _columns(row: _Row, count: int) -> dict[str, str]:
     negatives = {f"negative_{number}": text for number, text in enumerate(row.negatives[:count], 1)}
     return {"anchor": row.anchor, "positive": row.positive, **negatives}
+
+
+def split_by_document(run: "Run") -> Splits:
+    """Return the splits of a run if every sample has one, else draw them.
+
+    Questions that chunks of several documents answer hold these together. Most of the questions go to ``train``, about
+    a tenth each to ``dev`` and ``test``, and at least one document each if there are three. What is drawn depends on
+    the ids alone, not on their order. Documents that nothing is asked about are shared out as the questions are.
+
+    Raises:
+        InputError: splits of the run share a document.
+    """
+    doc_ids = {chunk.chunk_id: chunk.doc_id for chunk in run.chunks}
+    needed = {sample.id: [doc_ids[group[0]] for group in sample.retrieval_gt] for sample in run.samples}
+    given = {sample.id: sample.split for sample in run.samples if sample.split}
+    if len(given) == len(needed):
+        asked = _given(needed, given)
+    else:
+        # A chunk that answers just as well ties its document too: a model could learn the answer there.
+        asked = _drawn({sample.id: [doc_ids[name] for name in relevant_ids(sample)] for sample in run.samples})
+    samples = {name: asked[documents[0]] for name, documents in needed.items()}
+    others = Counter(chunk.doc_id for chunk in run.chunks if chunk.doc_id not in asked)
+    return Splits(samples, asked | _share_out(others, Counter(sorted(samples.values()))))
+
+
+def _given(needed: Mapping[str, Sequence[str]], splits: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, documents in needed.items():
+        for doc_id in documents:
+            if found.setdefault(doc_id, splits[name]) != splits[name]:
+                raise InputError(
+                    f"document {doc_id} is in the splits {found[doc_id]} and {splits[name]}; "
+                    "split the run anew by `groundset split`"
+                )
+    return found
+
+
+def _drawn(needed: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    from scipy.cluster.hierarchy import DisjointSet
+
+    together = DisjointSet(doc_id for documents in needed.values() for doc_id in documents)
+    for first, *others in needed.values():
+        for other in others:
+            together.merge(first, other)
+    names = {doc_id: min(subset) for subset in together.subsets() for doc_id in subset}
+    if len(set(names.values())) < len(SHARES):
+        return dict.fromkeys(names, max(SHARES, key=lambda split: SHARES[split]))
+    splits = _share_out(Counter(names[documents[0]] for documents in needed.values()), SHARES)
+    return {doc_id: splits[name] for doc_id, name in names.items()}
+
+
+def _share_out(sizes: Mapping[str, int], shares: Mapping[str, float]) -> dict[str, str]:
+    """Return a split for each name, so that the sums of sizes come close to the shares.
+
+    The largest goes first, to the split that lacks most; then a split that has none takes the smallest of the split
+    that has most.
+    """
+    lacking = {split: share * sum(sizes.values()) / sum(shares.values()) for split, share in shares.items()}
+    members: dict[str, list[str]] = {split: [] for split in shares}
+    for name in sorted(sizes, key=lambda name: (-sizes[name], hashlib.sha256(name.encode()).digest())):
+        split = max(lacking, key=lambda split: lacking[split])
+        lacking[split] -= sizes[name]
+        members[split].append(name)
+    for split in members:
+        fullest = max(members, key=lambda other: len(members[other]))
+        if not members[split] and len(sizes) >= len(shares):
+            members[split].append(members[fullest].pop())
+    return {name: split for split, names in members.items() for name in names}
 
 
 EXPORT = Export(

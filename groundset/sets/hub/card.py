@@ -17,8 +17,8 @@ from jinja2 import Environment, Template
 from groundset import __version__
 from groundset.printing import printable
 from groundset.run import Run
+from groundset.sets.exports.base import kind_of
 from groundset.sets.exports.hf import CORPUS, QA, by_split
-from groundset.sets.exports.rows import kind_of
 from groundset.sets.hub.provenance import Readers
 from groundset.store.lineage import UNKNOWN_MODEL
 from groundset.store.quality import estimate_quality

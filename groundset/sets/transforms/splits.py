@@ -18,7 +18,7 @@ from groundset.engine.duplicates import Vectors, repetitions
 from groundset.options import wrong_options
 from groundset.progress import counted
 from groundset.run import Run, save_run
-from groundset.sets.exports.splits import as_file_name
+from groundset.sets.exports.base import as_file_name
 from groundset.sets.transforms.draw import STRATA
 from groundset.store.folder import check_free
 from programs.errors import InputError

@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 from evaluation_sets import cut, document, sample
 
-from groundset.sets.exports.splits import as_file_name, split_by_document
+from groundset.sets.exports.base import as_file_name
+from groundset.sets.exports.triplets import split_by_document
 from programs.errors import InputError
 
 

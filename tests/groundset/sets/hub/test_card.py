@@ -220,12 +220,15 @@ def test_half_of_our_marks_is_their_text():
     assert merged.count("<!-- groundset:begin -->") == 2
 
 
-@pytest.mark.parametrize(
-    "theirs", ["---\n[\n---\n", "---\n- a\n---\n", "---\n1: a\n---\n", "---\n!!python/object:os.system x\n---\n"]
-)
-def test_front_matter_that_is_none_is_one_line(theirs):
+@pytest.mark.parametrize("front", ["[", "- a", "1: a", "!!python/object:os.system x"])
+def test_front_matter_that_is_none_is_one_line(front):
     with pytest.raises(InputError, match="you/demo: the front matter is not a YAML mapping"):
-        merged_card(theirs, FRONT, BODY, "you/demo")
+        merged_card(f"---\n{front}\n---\n", FRONT, BODY, "you/demo")
+
+
+def test_a_key_that_would_hide_a_method_of_the_card_is_refused():
+    with pytest.raises(InputError, match="the key to_yaml"):
+        merged_card("---\nto_yaml: x\n---\n", FRONT, BODY, "you/demo")
 
 
 def test_aliases_that_stand_for_more_than_memory_holds_are_refused():

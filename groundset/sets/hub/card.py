@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, Template
 
@@ -19,7 +19,6 @@ from groundset.printing import printable
 from groundset.run import Run
 from groundset.sets.exports.base import kind_of
 from groundset.sets.exports.hf import CORPUS, QA, by_split
-from groundset.sets.hub.provenance import Readers
 from groundset.store.lineage import UNKNOWN_MODEL
 from groundset.store.quality import estimate_quality
 from programs.errors import InputError
@@ -44,15 +43,27 @@ class _Code(str):
     """A name in a block of code, where nothing is escaped; it was checked when it was given."""
 
 
+class Reviews(NamedTuple):
+    """How many samples of a run were reviewed, by verdict; of 100, the share signed with Wilson's 95 % interval."""
+
+    read: int
+    signed: int
+    refused: int
+    disputed: int
+    share: int
+    low: int
+    high: int
+
+
 @dataclass(frozen=True)
 class Publication:
-    """An evaluation set as it is published.
+    """A run as it is published.
 
     Attributes:
-        run: the set.
-        signed: whether it holds only what a reader signed.
-        record: what is told of how it was made (:func:`groundset.sets.hub.provenance.public_record`).
-        readers: what people said who read it, None if nobody did.
+        run: the samples and chunks that go out.
+        signed: whether it holds only what a reviewer signed.
+        record: the public part of ``run.json`` (:func:`groundset.sets.hub.push.public_record`).
+        reviews: what reviewers came to, None if nobody reviewed a sample.
         repo: ``owner/name`` on the Hub.
         branch: of that repository.
         licence: an identifier that the Hub knows.
@@ -61,7 +72,7 @@ class Publication:
     run: Run
     signed: bool
     record: Mapping[str, Any]
-    readers: Readers | None
+    reviews: Reviews | None
     repo: str
     branch: str
     licence: str
@@ -78,7 +89,7 @@ def data_file(config: str, split: str) -> str:
 
 
 def front_matter(publication: Publication) -> dict[str, Any]:
-    """Return the metadata that the Hub reads."""
+    """Build the metadata that the Hub reads."""
     run = publication.run
     splits = {QA: list(by_split(run.samples)), CORPUS: [CORPUS]}
     written = _written(publication.record.get("models") or {})
@@ -102,11 +113,11 @@ def front_matter(publication: Publication) -> dict[str, Any]:
 
 
 def card_body(publication: Publication) -> str:
-    """Return the text of the card, between the two marks that say which part of it is ours."""
+    """Build the text of the card, between the two marks that enclose our part."""
     run, record = publication.run, publication.record
     models = record.get("models") or {}
     critics = record.get("compiled") or {}
-    promise = estimate_quality(critics, run.samples)
+    quality = estimate_quality(critics, run.samples)
     splits = by_split(run.samples)
     body = _template().render(
         card=publication,
@@ -119,13 +130,17 @@ def card_body(publication: Publication) -> str:
         lineage=record.get("lineage"),
         recipe=(record.get("configuration") or {}).get("recipe"),
         attempts=record.get("attempts"),
-        models=[(role, *_weights(models[key])) for key, role in _ROLES.items() if key in models],
+        models=[
+            (role, models[key].get("name") or "", models[key].get("sha256") or "")
+            for key, role in _ROLES.items()
+            if key in models
+        ],
         written=_written(models),
         critic=(models.get("critic") or {}).get("name"),
         critics=[(step, *_figures(state)) for step, state in critics.items()],
         licences={step: ", ".join(state["licences"]) for step, state in critics.items() if state.get("licences")},
-        promise=promise,
-        expected=promise and _of_hundred(promise.share, promise.low, promise.high),
+        quality=quality,
+        expected=quality and _of_hundred(quality.share, quality.low, quality.high),
         main=MAIN,
         version=__version__,
     )
@@ -144,7 +159,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _template() -> Template:
-    """Return the template of the card, in which every value is escaped but those of code."""
+    """Return the template of the card, in which every value is escaped except code."""
     environment = Environment(
         trim_blocks=True,
         lstrip_blocks=True,
@@ -160,7 +175,7 @@ def _split_row(name: str, samples: Sequence[Sample]) -> tuple[str, int, str, str
 
 
 def _counted(names: Iterable[str]) -> dict[str, int]:
-    """Return how often each name comes, the most frequent first, whatever their order."""
+    """Count names, the most frequent first."""
     return dict(sorted(Counter(names).items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -168,12 +183,8 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in _counted(names).items())
 
 
-def _weights(model: Mapping[str, Any]) -> tuple[str, str]:
-    return model.get("name") or "", model.get("sha256") or ""
-
-
 def _written(models: Mapping[str, Any]) -> str:
-    """Return which of the questions a language model wrote, in words; nothing if nobody knows of one."""
+    """Return which questions a language model wrote, in words; empty if no model is known."""
     names = set((models.get("lm") or {}).get("name", UNKNOWN_MODEL).split(" and "))
     if names == {UNKNOWN_MODEL}:
         return ""
@@ -181,17 +192,11 @@ def _written(models: Mapping[str, Any]) -> str:
 
 
 def _figures(state: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return of a compiled step what compiled it, its threshold and what is expected beyond that."""
+    """Return what compiled a step, its threshold, and the share of good ones among what it accepts, if measured."""
     how = f"{state.get('model', '')} by {state.get('optimizer', '')}"
     threshold = state.get("threshold")
-    return how, "" if threshold is None else f"{threshold:.3f}", _expected(state)
-
-
-def _expected(state: Mapping[str, Any]) -> str:
-    """Return what share of what a critic lets pass is good, with its interval, as far as it was measured."""
-    if "expected_good" not in state:
-        return ""
-    return _of_hundred(state["expected_good"], *state["interval"])
+    expected = _of_hundred(state["expected_good"], *state["interval"]) if "expected_good" in state else ""
+    return how, "" if threshold is None else f"{threshold:.3f}", expected
 
 
 def _of_hundred(share: float, low: float, high: float) -> str:
@@ -221,7 +226,7 @@ def licence_named(text: str) -> str:
     """Return the identifier that a text names, whatever its case.
 
     Raises:
-        InputError: the Hub knows none of that name; the message offers what comes near.
+        InputError: the Hub knows none of that name; the message offers similar ones.
     """
     name = text.strip().lower()
     if name in LICENCES:

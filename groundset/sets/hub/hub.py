@@ -33,7 +33,7 @@ _ON_CARD = "Warnings while validating metadata"
 
 
 class Asking(NamedTuple):
-    """The Hub's client; the address that it asks, without secrets; the host of that, with its port if one was named."""
+    """The Hub's client, the address that it asks, without secrets, and the host of that."""
 
     api: Any
     endpoint: str
@@ -42,7 +42,7 @@ class Asking(NamedTuple):
 
 @contextmanager
 def asking_the_hub(repo: str) -> Iterator[Asking]:
-    """Yield the Hub's client with the user's token; whatever goes wrong in the block is an error of one line.
+    """Yield the Hub's client with the user's token; every failure in the block is an error of one line.
 
     Raises:
         HubError: there is no token, or the Hub cannot be reached or refuses something.
@@ -69,7 +69,7 @@ class HubDataset:
     """One branch of a dataset on the Hub.
 
     Attributes:
-        url: where a person finds it.
+        url: its page.
         is_private: whether only the owner's people see it, once it was prepared.
     """
 
@@ -77,18 +77,16 @@ class HubDataset:
         """Name it; nothing is asked yet."""
         self.url = f"{asking.endpoint}/datasets/{repo}{'' if branch == MAIN else f'/tree/{quote(branch, safe=str())}'}"
         self.is_private = False
-        self._asking = asking
-        self._api = asking.api
-        self._repo = repo
-        self._branch = branch
+        self._host, self._api = asking.host, asking.api
+        self._repo, self._branch = repo, branch
         self._commit = ""
         self._there: dict[str, Any] = {}
 
     def prepare(self, *, private: bool) -> None:
-        """Make the repository and the branch if they are not there, and see where the branch stands.
+        """Make the repository and the branch if they are missing, and list the files of the branch.
 
         Raises:
-            InputError: it is to be private, and there is one that everybody sees.
+            InputError: --private, and the dataset is public.
         """
         from huggingface_hub.hf_api import RepoFile
 
@@ -106,7 +104,7 @@ class HubDataset:
             raise HubError(f"{self.url} lists more than {_MOST_FILES} files; name another repository")
 
     def card(self, aside: Path) -> str:
-        """Return the card that is there, nothing if there is none; ``aside`` is a folder for what is fetched.
+        """Return the card on the Hub, empty if there is none; it is downloaded to the folder ``aside``.
 
         Raises:
             InputError: it is no text.
@@ -119,12 +117,8 @@ class HubDataset:
     def upload(self, folder: Path, what: str, notify: Callable[[str], object]) -> tuple[str, ...]:
         """Make the dataset hold what a folder does, in one commit, and return the paths that it changes.
 
-        Tables of an earlier version that are not in the folder go; other files stay.
-
-        Args:
-            folder: everything that is published.
-            what: is in it, in words, for the message of the commit.
-            notify: is called with a line that says who gets texts, before they do.
+        Tables of an earlier version that are not in the folder go; other files stay. ``what`` names the content in the
+        message of the commit; ``notify`` is called with who gets texts, before they do.
         """
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
@@ -135,16 +129,15 @@ class HubDataset:
         if not changed and not gone:
             return ()
         size = sum((folder / path).stat().st_size for path in changed)
-        notify(f"Texts go to {self._asking.host}.")
+        notify(f"Texts go to {self._host}.")
         notify(f"Sending {counted(len(changed), 'file')} ({human_size(size)}).")
         with ExitStack() as stack, warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             # What is open goes by the plain protocol.
-            files = [(path, stack.enter_context((folder / path).open("rb"))) for path in changed]
-            operations = [CommitOperationAdd(path_in_repo=path, path_or_fileobj=file) for path, file in files]
+            added = [CommitOperationAdd(path, stack.enter_context((folder / path).open("rb"))) for path in changed]
             self._api.create_commit(
                 self._repo,
-                [*operations, *(CommitOperationDelete(path_in_repo=path) for path in gone)],
+                [*added, *map(CommitOperationDelete, gone)],
                 repo_type=_KIND,
                 revision=self._branch,
                 commit_message=f"Evaluation set of {what}",
@@ -179,7 +172,7 @@ _BY_STATUS = {
 
 
 def explained(error: BaseException, repo: str, host: str, token: str | None) -> HubError:
-    """Return what the Hub's client raised as one line; nothing in it tells the token."""
+    """Return what the Hub's client raised as one line, without the token."""
     message = without_secrets(_describe(error, repo, host))
     return HubError(message.replace(token, "(the token)") if token else message)
 
@@ -207,10 +200,9 @@ def _describe(error: BaseException, repo: str, host: str) -> str:
 
 
 def _refused(error: Any, repo: str, host: str) -> str:
-    status = error.response.status_code
-    said = error.server_message
+    status, answer = error.response.status_code, error.server_message
     if status in _BY_STATUS:
         return _BY_STATUS[status].format(host=host, repo=repo)
     if status >= 500:
         return f"{host} failed ({status}); {repo} is whole: {_AGAIN}"
-    return f"{host} refuses it ({status}{f': {said}' if said else ''})"
+    return f"{host} refuses it ({status}{f': {answer}' if answer else ''})"

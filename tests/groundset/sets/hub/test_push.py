@@ -303,7 +303,7 @@ def test_a_name_that_is_none_is_refused(hub, push, repo):
 
 @pytest.mark.parametrize("branch", ["", "refs/pr/1", "a..b", "-x", "a b", "x/", "x.lock", 'a"b', "a//b", "a\n"])
 def test_a_branch_that_is_none_is_refused(hub, push, branch):
-    with pytest.raises(InputError, match="no name of a branch"):
+    with pytest.raises(InputError, match="--branch"):
         push(branch=branch)
     assert hub.asked == []
 

@@ -1,4 +1,4 @@
-"""Parquet files of other people, read in a process of their own with a limit on its memory.
+"""Read parquet files from elsewhere, in a process of their own with a limit on its memory.
 
 A few kilobytes of parquet can hold gigabytes in many ways: pages that were compressed, dictionaries, differences to the
 value before. The process writes each row as a line of JSON, so that here one row is in memory at a time. Memory is
@@ -30,10 +30,10 @@ _ROWS_AT_ONCE = 16  # each may hold a text of several megabytes; more at once ar
 
 
 def parquet_rows(file: Path) -> Iterator[Row]:
-    """Yield the rows of a parquet file; what JSON does not know, as dates, becomes text.
+    """Yield the rows of a parquet file; values that JSON does not know, such as dates, become text.
 
     Raises:
-        InputError: it is no parquet file, damaged, or holds far more than its size lets expect.
+        InputError: it is not a parquet file, damaged, or holds far more than a file of its size should.
         OSError: the file cannot be read.
     """
     size = file.stat().st_size
@@ -54,7 +54,7 @@ def parquet_columns(file: Path) -> set[str]:
     """Return the names of the columns of a parquet file.
 
     Raises:
-        InputError: it is no parquet file, or cannot be read.
+        InputError: it is not a parquet file, or cannot be read.
     """
     try:
         with closing(_lines(file)) as lines:
@@ -64,7 +64,7 @@ def parquet_columns(file: Path) -> set[str]:
 
 
 def _lines(file: Path) -> Generator[bytes]:
-    """Yield what the process writes of a file: the names of its columns, then a line for each row."""
+    """Yield what the process writes: the names of the columns, then a line for each row."""
     command = child_command("groundset.parquet:_write_rows")
     with (
         opened(file) as stream,

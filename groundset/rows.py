@@ -1,4 +1,4 @@
-"""The rows of other people's files, each with the words that say where it stands, and what their columns may hold."""
+"""Rows of files from elsewhere, each with its file and line for messages, and the checks of their columns."""
 
 import json
 import math
@@ -18,10 +18,10 @@ _NAMES = ("path", "title", "evolution", "language", "split", "document_id")
 
 
 def jsonl_rows(file: Path) -> Iterator[Row]:
-    """Yield the objects of a file with one in each line; blank lines are passed over.
+    """Yield the objects of a file of JSON lines; blank lines are skipped.
 
     Raises:
-        InputError: a line is no JSON object, or too long; the message names it.
+        InputError: a line is not a JSON object, or too long; the message names it.
         OSError: the file cannot be read.
     """
     for number, line in numbered_lines(file):
@@ -45,10 +45,10 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
 
 
 def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
-    """Return the text in the first of some columns that is there; in one for ids, a number is one too.
+    """Return the text in the first of some columns that has a value; an id may be a number.
 
     Raises:
-        InputError: there is none, or something else; the message begins with ``where``.
+        InputError: there is no text; the message begins with ``where``.
     """
     name = next((name for name in names if fields.get(name) is not None), names[0])
     value = fields.get(name)
@@ -66,22 +66,14 @@ def required(where: str, fields: Mapping[str, Any], *names: str) -> str:
 
 
 def optional(where: str, fields: Mapping[str, Any], name: str) -> str | None:
-    """Return the text in a column, None if there is none or it is blank.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """Return the text in a column, None if there is none or it is blank; see :func:`required`."""
     value = fields.get(name)
     is_blank = value is None or (isinstance(value, str) and not value.strip())
     return None if is_blank else required(where, fields, name)
 
 
 def check_length(where: str, text: str, most: int = MAX_TEXT) -> None:
-    """Refuse a text of more characters than this.
-
-    Raises:
-        InputError: it has more; the message begins with ``where``.
-    """
+    """Raise an InputError if a text has more than ``most`` characters."""
     if len(text) > most:
         raise InputError(f"{where}: longer than {most:,} characters")
 
@@ -90,7 +82,7 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the texts in ``headings``, none if there is no such column.
 
     Raises:
-        InputError: they are no list of texts, or more or longer than any headings are.
+        InputError: they are not a list of texts, or too many or too long.
     """
     headings = fields.get("headings") or []
     if not isinstance(headings, list) or not all(isinstance(heading, str) for heading in headings):
@@ -101,35 +93,34 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(headings)
 
 
-def span_of(where: str, fields: Mapping[str, Any]) -> list[int] | None:
+def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the two offsets in ``start_end_idx``, or in ``start`` and ``end``, None if there are none.
 
     Raises:
-        InputError: they are no whole numbers.
+        InputError: they are not whole numbers.
     """
     span = fields.get("start_end_idx")
     if span is None and None not in (fields.get("start"), fields.get("end")):
         span = [fields["start"], fields["end"]]
     if span is None:
         return None
-    found = list(span) if isinstance(span, list | tuple) else []
-    if len(found) != 2 or not all(isinstance(offset, int) for offset in found):
+    if not isinstance(span, list) or len(span) != 2 or not all(isinstance(offset, int) for offset in span):
         raise InputError(f"{where}, column start_end_idx: must be two whole numbers")
-    return found
+    return span[0], span[1]
 
 
 def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the object in ``metadata`` as JSON knows it, empty if there is none.
 
     Raises:
-        InputError: it is no object, nested too deep or too long.
+        InputError: it is not an object, or nested too deep or too long.
     """
     metadata = fields.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")
     if _is_nested(metadata, _MAX_DEPTH):
         raise InputError(f"{where}, column metadata: nested more than {_MAX_DEPTH} deep")
-    # Parquet brings dates and other values that JSON does not know.
+    # Parquet holds dates and other values that JSON does not know.
     as_json = json.dumps(metadata or {}, ensure_ascii=False, default=plain_value)
     check_length(f"{where}, column metadata", as_json)
     plain: dict[str, Any] = json.loads(as_json)
@@ -137,16 +128,16 @@ def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value stands for none: a table has one in every column of every row."""
+    """Return whether a cell of a table has no value: None or NaN."""
     return value is None or (isinstance(value, float) and not math.isfinite(value))
 
 
 def _is_nested(value: object, depth: int) -> bool:
-    """Return whether objects and lists stand inside each other more than ``depth`` deep."""
+    """Return whether objects and lists are nested more than ``depth`` deep."""
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
     return inner is not None and (depth == 0 or any(_is_nested(value, depth - 1) for value in inner))
 
 
 def plain_value(value: object) -> str:
-    """Return as text what JSON does not know."""
+    """Return a value that JSON does not know as text."""
     return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -78,7 +78,7 @@ def _row(where: str, fields: Mapping[str, Any]) -> _Row:
     document_fields = {} if own_id else metadata  # where our AutoRAG files name the document of a chunk
     span = span_of(where, fields)
     if span is not None:
-        metadata["start_end_idx"] = span
+        metadata["start_end_idx"] = list(span)
     return _Row(
         where=where,
         chunk_id=chunk_id,

@@ -1,13 +1,14 @@
-"""Documents that the chunks of a set stand in, as far as a set lets them be known.
+"""Documents of an imported set: each is put together from its chunks.
 
-Where every chunk of a document has offsets that do not contradict each other, its text is put together from them; what
-no chunk holds is line ends. Else the chunks stand one after the other, and the offsets that the set has for them are
-kept in their metadata as ``start_end_idx``, None where it has none, so that they go out again as they came.
+Where every chunk of a document has offsets that do not contradict each other, its text is put together from them, with
+line ends in the gaps. Else the chunks stand one after the other, and the offsets that the set has for them are kept in
+their metadata as ``start_end_idx``, None where it has none, so that they are exported as they came.
 """
 
 from collections.abc import Collection, Sequence
 from datetime import UTC
-from typing import NamedTuple
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from groundset.corpus.documents import document_id
 from groundset.corpus.parsing.text import name_title
@@ -29,76 +30,74 @@ class LaidOut(NamedTuple):
     chunks: list[Chunk]
 
 
-def lay_out(pieces: Sequence[ForeignChunk], corpus: str) -> LaidOut:
-    """Return the documents of a set and its chunks in them; ``corpus`` stands for the path of a chunk without one."""
+def lay_out(foreign: Sequence[ForeignChunk], corpus: str) -> LaidOut:
+    """Return the documents of a set and its chunks in them; ``corpus`` is the path of a chunk without one."""
     sources: dict[tuple[str, str], list[ForeignChunk]] = {}
-    for piece in pieces:
-        key = ("id", piece.source) if piece.source else ("path", piece.path) if piece.path else ("", piece.chunk_id)
-        sources.setdefault(key, []).append(piece)
+    for chunk in foreign:
+        key = ("id", chunk.source) if chunk.source else ("path", chunk.path) if chunk.path else ("", chunk.chunk_id)
+        sources.setdefault(key, []).append(chunk)
     documents: dict[str, Document] = {}
     by_id: dict[str, Chunk] = {}
     for members in sources.values():
         document, chunks = _document(members, corpus, documents)
         documents[document.doc_id] = document
         by_id |= {chunk.chunk_id: chunk for chunk in chunks}
-    ordered = [by_id[piece.chunk_id] for piece in pieces]
+    ordered = [by_id[chunk.chunk_id] for chunk in foreign]
     around = neighbour_ids(ordered)
-    return LaidOut(list(documents.values()), [_without(chunk, around[chunk.chunk_id]) for chunk in ordered])
+    return LaidOut(list(documents.values()), [_without_known(chunk, around[chunk.chunk_id]) for chunk in ordered])
 
 
-def _without(chunk: Chunk, neighbours: tuple[str | None, str | None]) -> Chunk:
-    """Return a chunk whose metadata does not repeat who its neighbours are."""
-    derived = dict(zip(_NEIGHBOURS, neighbours, strict=True))
-    said = {name: value for name, value in chunk.metadata.items() if name not in derived or derived[name] != value}
-    return chunk if said == chunk.metadata else chunk.model_copy(update={"metadata": said})
+def _without_known(chunk: Chunk, neighbours: tuple[str | None, str | None]) -> Chunk:
+    """Return a chunk whose metadata names its neighbours only where they are not those of its document."""
+    known = dict(zip(_NEIGHBOURS, neighbours, strict=True))
+    metadata = {name: value for name, value in chunk.metadata.items() if name not in known or known[name] != value}
+    return chunk if metadata == chunk.metadata else chunk.model_copy(update={"metadata": metadata})
 
 
-def _document(pieces: Sequence[ForeignChunk], corpus: str, taken: Collection[str]) -> tuple[Document, list[Chunk]]:
-    first = pieces[0]
-    text = _restored(pieces)
-    is_restored = text is not None
-    starts = [piece.span[0] for piece in pieces if piece.span] if is_restored else _one_after_the_other(pieces)
+def _document(foreign: Sequence[ForeignChunk], corpus: str, taken: Collection[str]) -> tuple[Document, list[Chunk]]:
+    first = foreign[0]
+    text = _text_by_spans(foreign)
+    has_spans = text is not None
+    starts = [chunk.span[0] for chunk in foreign if chunk.span] if has_spans else _starts_in_a_row(foreign)
     if text is None:
-        text = _SEPARATOR.join(piece.text for piece in pieces)
+        text = _SEPARATOR.join(chunk.text for chunk in foreign)
     path = first.path or corpus
-    derived = name_title(first.path) if first.path else ""
-    title = derived if first.title is None else first.title
+    title = first.title if first.title is not None else name_title(first.path) if first.path else ""
     doc_id = unused_id(first.source or (document_id(first.path, text) if first.path else first.chunk_id), taken)
-    modified = max((piece.modified for piece in pieces if piece.modified), default=None)
+    modified = max((chunk.modified for chunk in foreign if chunk.modified), default=None)
     chunks = []
-    for piece, start in zip(pieces, starts, strict=True):
-        said = dict(piece.metadata)
-        if not is_restored:
-            said["start_end_idx"] = None if piece.span is None else list(piece.span)
-        if piece.modified != modified:
-            said[_TIME] = None if piece.modified is None else piece.modified.astimezone(UTC).isoformat()
+    for chunk, start in zip(foreign, starts, strict=True):
+        metadata: dict[str, Any] = dict(chunk.metadata)
+        if not has_spans:
+            metadata["start_end_idx"] = None if chunk.span is None else list(chunk.span)
+        if chunk.modified != modified:
+            metadata[_TIME] = None if chunk.modified is None else chunk.modified.astimezone(UTC).isoformat()
         chunks.append(
             Chunk(
-                chunk_id=piece.chunk_id,
+                chunk_id=chunk.chunk_id,
                 doc_id=doc_id,
-                path=piece.path or path,
-                title=title if piece.title is None else piece.title,
-                headings=piece.headings,
+                path=chunk.path or path,
+                title=title if chunk.title is None else chunk.title,
+                headings=chunk.headings,
                 start=start,
-                end=start + len(piece.text),
-                text=piece.text,
-                metadata=said,
+                end=start + len(chunk.text),
+                text=chunk.text,
+                metadata=metadata,
             )
         )
     return Document(doc_id=doc_id, path=path, title=title, text=text, last_modified=modified), chunks
 
 
-def _restored(pieces: Sequence[ForeignChunk]) -> str | None:
-    """Return the text that all pieces stand in by their offsets, None if there is none."""
-    spans = [(*piece.span, piece.text) for piece in pieces if piece.span]
-    if len(spans) < len(pieces) or any(start < 0 or end - start != len(text) for start, end, text in spans):
+def _text_by_spans(chunks: Sequence[ForeignChunk]) -> str | None:
+    """Return the text that all chunks stand in by their offsets, None if there is none."""
+    spans = [(*chunk.span, chunk.text) for chunk in chunks if chunk.span]
+    if len(spans) < len(chunks) or any(start < 0 or end - start != len(text) for start, end, text in spans):
         return None
     if max(end for _, end, _ in spans) > _SPARSEST * sum(len(text) for _, _, text in spans):
         return None
     whole = ""
     for start, end, text in sorted(spans):
-        if start > len(whole):
-            whole += "\n" * (start - len(whole))
+        whole = whole.ljust(start, "\n")
         shared = whole[start:end]
         if not text.startswith(shared):
             return None
@@ -106,9 +105,6 @@ def _restored(pieces: Sequence[ForeignChunk]) -> str | None:
     return whole
 
 
-def _one_after_the_other(pieces: Sequence[ForeignChunk]) -> list[int]:
-    starts, start = [], 0
-    for piece in pieces:
-        starts.append(start)
-        start += len(piece.text) + len(_SEPARATOR)
-    return starts
+def _starts_in_a_row(chunks: Sequence[ForeignChunk]) -> list[int]:
+    lengths = [len(chunk.text) + len(_SEPARATOR) for chunk in chunks]
+    return list(accumulate(lengths[:-1], initial=0))

@@ -1,7 +1,7 @@
-"""A set that was made elsewhere becomes a run: its chunks and questions embedded, ranked and judged."""
+"""Import a set that was made elsewhere as a run: its chunks and questions are embedded, ranked and judged."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -46,18 +46,10 @@ def import_set(
     progress: Progress,
     load_embedder: Open | None = None,
 ) -> list[str]:
-    """Write the run that a set becomes; return the lines that say what it is.
+    """Write a set, given as its files or their folder, as a run; return its summary.
 
-    Nothing is written before every row has been checked. ``load_embedder`` is for tests; by default
-    ``groundset.retrieval.embedder.load_embedder``.
-
-    Args:
-        files: the files of the set, or their folder.
-        out: the folder of the run.
-        format: one of ``IMPORTS``; without it, the one that only these files can be of.
-        embedder: the embedding model of its chunks and questions, and of the critic.
-        unanswered: take questions without an answer too.
-        progress: shows how far it is.
+    Nothing is written before every row has been checked. Without ``format``, one of ``IMPORTS``, it is the one that
+    only these files can be of. ``unanswered`` accepts questions without an answer. ``load_embedder`` is for tests.
 
     Raises:
         InputError: a file, a row or an option is wrong; the message names it.
@@ -66,18 +58,21 @@ def import_set(
     check_free(out)
     row = _format(files, format)
     with progress.waiting("Reading the set"):
-        found, laid_out = _read(row, files, unanswered=unanswered)
+        found, corpus = _read(row, files, unanswered=unanswered)
         options = {"format": row.name, "embedder": embedder, "unanswered": unanswered}
         parents = tuple(_parent(path, found.files) for path in files)
     for note in found.notes:
         progress.note(note)
     progress.note(f"Loading the embedding model {embedder}.")
-    run = _content(found, laid_out, _load(embedder, load_embedder), embedder, progress)
+    from groundset.retrieval import embedder as embedders
+
+    model = (load_embedder or embedders.load_embedder)(embedder)
+    run = _run(found, corpus, model, embedder, progress)
     return save_run(out, with_ranks(run), Lineage(command="import", options=options, parents=parents))
 
 
 def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tuple[ForeignSet, LaidOut]:
-    """Return a set that was checked, and its corpus; the set without it, so that a large one is there only once."""
+    """Return a checked set without its chunks, and its corpus: a large one is in memory only once."""
     try:
         found = row.read(files)
     except OSError as error:
@@ -85,13 +80,13 @@ def _read(row: ImportFormat, files: Sequence[Path], *, unanswered: bool) -> tupl
     if unread := next((path for path in files if not _below(path, found.files)), None):
         raise InputError(f"{unread}: not a file of a set in the format {row.name}; leave it out")
     _check(found, unanswered=unanswered)
-    return replace(found, pieces=()), lay_out(found.pieces, found.corpus.name)
+    return replace(found, chunks=()), lay_out(found.chunks, found.corpus.name)
 
 
 def _format(files: Sequence[Path], name: str | None) -> ImportFormat:
     if name is not None and name not in IMPORTS:
         raise InputError(f"--format {name}: no such format; choose one of {', '.join(IMPORTS)}")
-    listed(files)  # a file that is not there is no matter of formats
+    listed(files)  # a missing file is reported as such, whatever the format
     if name is not None:
         return IMPORTS[name]
     with suppress(OSError):
@@ -102,12 +97,12 @@ def _format(files: Sequence[Path], name: str | None) -> ImportFormat:
 
 
 def _below(path: Path, files: Sequence[tuple[Path, int]]) -> list[tuple[Path, int]]:
-    """Return those of the files that were read which a path names, or which lie in it."""
+    """Return the files that were read at a path, or in it if it is a folder."""
     return [(file, count) for file, count in files if path in (file, *file.parents)]
 
 
 def _parent(path: Path, files: Sequence[tuple[Path, int]]) -> Parent:
-    """Return what is noted of a file, or of the files in a folder, that was named."""
+    """Return the lineage of a file, or of the files in a folder, that was named."""
     own = _below(path, files)
     hashes = [file_sha256(file) for file, _ in own]
     identity = hashes[0] if path.is_file() else hashlib.sha256("".join(hashes).encode()).hexdigest()
@@ -115,25 +110,25 @@ def _parent(path: Path, files: Sequence[tuple[Path, int]]) -> Parent:
 
 
 def _check(found: ForeignSet, *, unanswered: bool) -> None:
-    if not found.pieces:
+    if not found.chunks:
         raise InputError(f"{found.corpus} holds no chunks")
-    if not found.asked:
+    if not found.questions:
         raise InputError(f"{named([file for file, _ in found.files])}: there is no question")
-    chunks = _unique("chunk", ((piece.chunk_id, piece) for piece in found.pieces))
-    _unique("question", ((asked.question_id, asked) for asked in found.asked))
-    for asked in found.asked:
-        missing = [name for group in asked.groups for name in group if name not in chunks]
+    chunks = _unique("chunk", ((chunk.chunk_id, chunk) for chunk in found.chunks))
+    _unique("question", ((question.question_id, question) for question in found.questions))
+    for question in found.questions:
+        missing = [name for group in question.groups for name in group if name not in chunks]
         if missing:
-            raise InputError(f"{asked.where}: there is no chunk {missing[0]} in {found.corpus}")
-        if not asked.answer.strip() and not unanswered:
+            raise InputError(f"{question.where}: there is no chunk {missing[0]} in {found.corpus}")
+        if not question.answer.strip() and not unanswered:
             raise InputError(
-                f"{asked.where}: question {asked.question_id} has no answer; add one, or take such questions too by "
-                "--unanswered"
+                f"{question.where}: question {question.question_id} has no answer; add one, or take such questions too "
+                "by --unanswered"
             )
 
 
 def _unique(kind: str, rows: Iterable[tuple[str, ForeignChunk | ForeignQuestion]]) -> dict[str, str]:
-    """Return where each id stands; refuse one that stands twice."""
+    """Return the file and row of each id; refuse one that occurs twice."""
     places: dict[str, str] = {}
     for name, row in rows:
         if name in places:
@@ -142,32 +137,26 @@ def _unique(kind: str, rows: Iterable[tuple[str, ForeignChunk | ForeignQuestion]
     return places
 
 
-def _load(embedder: str, load: Open | None) -> Any:
-    from groundset.retrieval.embedder import load_embedder
-
-    return (load or load_embedder)(embedder)
-
-
-def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, progress: Progress) -> Run:
-    chunks = {chunk.chunk_id: chunk for chunk in laid_out.chunks}
+def _run(found: ForeignSet, corpus: LaidOut, model: Any, embedder: str, progress: Progress) -> Run:
+    chunks = {chunk.chunk_id: chunk for chunk in corpus.chunks}
     with progress.phase("Embedding chunks", len(chunks)) as advance:
-        chunk_vectors = model.encode_corpus([chunk.text for chunk in laid_out.chunks], on_done=advance)
-    with progress.phase("Embedding questions", len(found.asked)) as advance:
-        vectors = model.encode_corpus([asked.question for asked in found.asked], on_done=advance)
+        chunk_vectors = model.encode_corpus([chunk.text for chunk in corpus.chunks], on_done=advance)
+    with progress.phase("Embedding questions", len(found.questions)) as advance:
+        vectors = model.encode_corpus([question.question for question in found.questions], on_done=advance)
     compiled = load_compiled("shipped", Users(_CRITIC, model.sha256))
-    samples = [_sample(asked, chunks) for asked in found.asked]
-    unjudged = [place for place, asked in enumerate(found.asked) if asked.probability is None]
+    samples = [_sample(question, chunks) for question in found.questions]
+    unjudged = [place for place, question in enumerate(found.questions) if question.probability is None]
     judged = _judged([samples[place] for place in unjudged], model, compiled, progress)
     for place, sample in zip(unjudged, judged, strict=True):
         samples[place] = sample
-    # Nothing was kept or refused by its rank.
+    # No sample was kept or refused by its rank.
     known = {"chunks": str(found.corpus.absolute()), "embedder": embedder, "parser": _NO_PARSER["name"], "max_rank": 0}
     return Run.of(
         samples=samples,
         question_vectors=vectors,
-        chunks=laid_out.chunks,
+        chunks=corpus.chunks,
         chunk_vectors=chunk_vectors,
-        documents=laid_out.documents,
+        documents=corpus.documents,
         settings={
             "configuration": {**dict.fromkeys(make_config(known).to_dict()), "documents": [], **known},
             "models": {
@@ -177,48 +166,45 @@ def _content(found: ForeignSet, laid_out: LaidOut, model: Any, embedder: str, pr
                 "critic": {"name": _CRITIC, "compiled": compiled.fitted},
             },
             "compiled": _thresholds(compiled),
-            "corpus": Counts(
-                files=len(found.files), documents=len(laid_out.documents), chunks=len(chunks)
-            ).model_dump(),
+            "corpus": Counts(files=len(found.files), documents=len(corpus.documents), chunks=len(chunks)).model_dump(),
             "skipped": [],
         },
     )
 
 
 def _thresholds(compiled: Compiled) -> dict[str, Any]:
-    """Return the record of the judge, without the quality estimate, which holds for questions that it has let pass."""
+    """Return the record of the judge, without the quality estimate, which holds for questions that it accepted."""
     judge = compiled.record().get("judge", {})
     known = {name: judge[name] for name in ("model", "optimizer", "threshold") if name in judge}
     return {"judge": known} if known else {}
 
 
-def _sample(asked: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
-    contexts = tuple(chunks[name] for name in dict.fromkeys(group[0] for group in asked.groups))
+def _sample(question: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
+    contexts = tuple(chunks[name] for name in dict.fromkeys(group[0] for group in question.groups))
+    # The focus of a sample is the sentence, or the sentences, that it asks about.
+    focus = question.metadata.get("focus", "")
+    is_ours = isinstance(focus, str) or (isinstance(focus, list) and all(isinstance(text, str) for text in focus))
     return Sample(
-        id=asked.question_id,
-        question=asked.question,
-        answer=asked.answer,
-        evolution=asked.evolution,
-        language=asked.language or language_of(plain(contexts[0].text[:MAX_READ])),
+        id=question.question_id,
+        question=question.question,
+        answer=question.answer,
+        evolution=question.evolution,
+        language=question.language or language_of(plain(contexts[0].text[:MAX_READ])),
         contexts=contexts,
-        retrieval_gt=asked.groups,
+        retrieval_gt=question.groups,
         retrieval=_UNRANKED,
-        probability=asked.probability or 0.0,
-        split=asked.split,
-        trail=asked.trail,
-        metadata=_metadata(asked.metadata),
+        probability=question.probability or 0.0,
+        split=question.split,
+        trail=question.trail,
+        metadata={
+            "imported_focus" if name == "focus" and not is_ours else name: value
+            for name, value in question.metadata.items()
+        },
     )
 
 
-def _metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata whose ``focus`` is the sentence that a question asks about, or several, as everybody reads it."""
-    focus = metadata.get("focus", "")
-    is_ours = isinstance(focus, str) or (isinstance(focus, list) and all(isinstance(each, str) for each in focus))
-    return {"imported_focus" if name == "focus" and not is_ours else name: value for name, value in metadata.items()}
-
-
 def _judged(samples: Sequence[Sample], model: Any, compiled: Compiled, progress: Progress) -> list[Sample]:
-    """Return samples with what the critic says of each, which refuses none."""
+    """Return samples with the verdict of the critic, which refuses none."""
     encoder = RememberingEncoder(model)
     critic = open_critics(_CRITIC, languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)[JUDGE]
     with progress.phase("Judging questions", len(samples)) as advance:

@@ -1,11 +1,11 @@
-"""Argilla: a dataset as ``rg.Dataset.from_disk`` reads it, for people to go on reading the questions there.
+"""Argilla: a dataset as ``rg.Dataset.from_disk`` reads it, for people to review the questions there.
 
 | file | what it holds |
 |---|---|
 | `.argilla/dataset.json`, `.argilla/settings.json` | the dataset's name; what is shown, what is asked |
 | `records.json` | a record for each sample, with suggestions |
-| `responses.json` | the records that were read before, with what each reader said |
-| `readers.json` | those readers, as users of a server |
+| `responses.json` | the records that were reviewed before, with every verdict |
+| `readers.json` | the reviewers, as users of a server |
 
 The schema is what ``Dataset.to_disk`` writes, read off the source of Argilla 2.8.0 (``argilla/datasets/_io/_disk.py``,
 ``argilla/records/_resource.py``, ``argilla/settings/_resource.py``). A server refuses responses of users that it does
@@ -59,12 +59,12 @@ def write_argilla(run: "Run", folder: Path) -> None:
     write_json(folder / RECORDS_FILE, [record(sample) for sample in run.samples])
 
 
-def dataset_settings(said: Iterable[str]) -> dict[str, Any]:
+def dataset_settings(given: Iterable[str]) -> dict[str, Any]:
     """Return what is shown (fields), what is asked (questions) and what can be filtered by (metadata).
 
-    ``said`` are the reasons that readers gave: a server refuses those that cannot be chosen.
+    ``given`` are the reasons that reviewers gave: a server refuses those that cannot be chosen.
     """
-    reasons = {name: name for name in said} | {reason.name: reason.words for reason in OF_QUESTIONS}
+    reasons = {name: name for name in given} | {reason.name: reason.words for reason in OF_QUESTIONS}
     return {
         "guidelines": _GUIDELINES,
         "allow_extra_metadata": True,
@@ -96,18 +96,18 @@ def record(sample: Sample, reviews: Sequence[Review] = ()) -> dict[str, Any]:
 
 
 def reader_id(reader: str) -> str:
-    """Return the id of a reader as a user; the same name always has the same one."""
+    """Return the id of a reviewer as a user; the same name always has the same one."""
     return str(uuid5(NAMESPACE_URL, f"groundset:reader:{reader}"))
 
 
 def _verdict(sample: Sample) -> dict[str, Any]:
-    """Return what the critic says of a question, and how sure it is: an imported set holds what it would refuse too."""
-    said = [
-        each.verdict
-        for each in sample.trail
-        if each.step == "judge" and each.output.get("question", sample.question) == sample.question
+    """Return the verdict of the critic and its probability: an imported set holds questions that it refuses too."""
+    verdicts = [
+        record.verdict
+        for record in sample.trail
+        if record.step == "judge" and record.output.get("question", sample.question) == sample.question
     ]
-    if said[-1:] == ["bad"]:
+    if verdicts[-1:] == ["bad"]:
         return {"value": "bad", "score": round(1 - sample.probability, 4)}
     return {"value": "good", "score": sample.probability}
 
@@ -115,13 +115,13 @@ def _verdict(sample: Sample) -> dict[str, Any]:
 def _responses(reviews: Iterable[Review]) -> dict[str, list[dict[str, Any]]]:
     responses: dict[str, list[dict[str, Any]]] = {}
     for review in reviews:
-        said = {
+        answers = {
             "verdict": review.verdict,
             "reason": review.reason,
             "mended_question": review.question,
             "mended_answer": review.answer,
         }
-        for question, value in said.items():
+        for question, value in answers.items():
             if value is not None:
                 response = {"value": value, "user_id": reader_id(review.reader), "status": "submitted"}
                 responses.setdefault(question, []).append(response)
@@ -129,7 +129,7 @@ def _responses(reviews: Iterable[Review]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _shown(contexts: Iterable[Chunk]) -> str:
-    """Return the passages as one text, each under the line that names its subject."""
+    """Return the passages as one text, each under its topic."""
     return "\n\n\n".join(f"{chunk.topic}\n\n{chunk.text}" if chunk.topic else chunk.text for chunk in contexts)
 
 
@@ -143,7 +143,7 @@ def _choice(name: str, options: Mapping[str, str], **more: Any) -> dict[str, Any
 
 
 def _name(identity: str | None) -> str:
-    """Return a name for the dataset; two runs must not meet in one dataset of a server."""
+    """Return a name for the dataset, another one for each run."""
     return f"groundset-{identity[:8]}" if identity else "groundset"
 
 

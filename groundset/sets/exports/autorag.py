@@ -1,8 +1,8 @@
 """AutoRAG's two tables: `qa.parquet` and `corpus.parquet`.
 
 The corpus holds every chunk of the run, so that retrieval is measured against all of it. AutoRAG compares
-times without time zones, so `last_modified_datetime` is in UTC without one. What a chunk that was brought along says of
-itself goes out as it came: `start_end_idx`, neighbours and time, and any other key of its metadata.
+times without time zones, so `last_modified_datetime` is in UTC without one. The metadata of an imported chunk is
+exported as it came: `start_end_idx`, neighbours, time, and any other key.
 """
 
 import json
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from groundset.run import Run
 
 
-QA_FILE = "qa.parquet"
-CORPUS_FILE = "corpus.parquet"
+QA_FILE, CORPUS_FILE = "qa.parquet", "corpus.parquet"
+_OWN = frozenset(("start_end_idx", "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
 
 def write_autorag(run: "Run", folder: Path) -> None:
     """Write both tables."""
     import pyarrow.parquet as pq
 
-    started = run.started or datetime.now(UTC)  # where a document does not know when it was last modified
+    started = run.started or datetime.now(UTC)  # for documents whose time of modification is unknown
     modified = {document.doc_id: _utc(document.last_modified or started) for document in run.documents}
     tables = {CORPUS_FILE: corpus_table(run.chunks, modified), QA_FILE: qa_table(run.samples)}
     for name, table in tables.items():
@@ -39,14 +39,10 @@ def qa_table(samples: Sequence[Sample]) -> Any:
     """Return the Arrow table of questions: id, text, ground-truth chunk ids (2-D) and answers."""
     import pyarrow as pa
 
-    schema = pa.schema(
-        [
-            ("qid", pa.string()),
-            ("query", pa.string()),
-            ("retrieval_gt", pa.list_(pa.list_(pa.string()))),
-            ("generation_gt", pa.list_(pa.string())),
-        ]
-    )
+    texts = pa.list_(pa.string())
+    columns = {
+        "qid": pa.string(), "query": pa.string(), "retrieval_gt": pa.list_(texts), "generation_gt": texts,
+    }  # fmt: skip
     rows = [
         {
             "qid": sample.id,
@@ -56,45 +52,34 @@ def qa_table(samples: Sequence[Sample]) -> Any:
         }
         for sample in samples
     ]
-    return pa.Table.from_pylist(rows, schema=schema)
+    return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
 
 
 def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> Any:
-    """Return the Arrow table of chunks: id, text, place in the document, neighbours and document's time."""
+    """Return the Arrow table of chunks: id, text, place in the document, neighbours and time of modification."""
     import pyarrow as pa
 
-    brought = brought_along(chunks)
-    metadata = pa.struct(
-        [
-            ("last_modified_datetime", pa.timestamp("us")),
-            ("prev_id", pa.string()),
-            ("next_id", pa.string()),
-            ("title", pa.string()),
-            ("document_id", pa.string()),
-            *((name, column.type) for name, column in brought.items()),
-        ]
-    )
-    schema = pa.schema(
-        [
-            ("doc_id", pa.string()),
-            ("contents", pa.string()),
-            ("path", pa.string()),
-            ("start_end_idx", pa.list_(pa.int64())),
-            ("metadata", metadata),
-        ]
-    )
+    further = further_columns(chunks)
+    texts = dict.fromkeys(("prev_id", "next_id", "title", "document_id"), pa.string())
+    types = {"last_modified_datetime": pa.timestamp("us"), **texts}
+    types |= {name: column.type for name, column in further.items()}
+    columns = {
+        **dict.fromkeys(("doc_id", "contents", "path"), pa.string()),
+        "start_end_idx": pa.list_(pa.int64()),
+        "metadata": pa.struct(list(types.items())),
+    }
     neighbours = neighbour_ids(chunks)
+    values = {name: column.to_pylist() for name, column in further.items()}
     rows = []
-    further = {name: column.to_pylist() for name, column in brought.items()}
     for number, chunk in enumerate(chunks):
         before, after = neighbours[chunk.chunk_id]
-        place = {
+        metadata = {
             "last_modified_datetime": time_of(chunk) or modified[chunk.doc_id],
             "prev_id": neighbour_of(chunk, "prev_id", before, neighbours),
             "next_id": neighbour_of(chunk, "next_id", after, neighbours),
             "title": chunk.title,
             "document_id": chunk.doc_id,
-            **{name: values[number] for name, values in further.items()},
+            **{name: column[number] for name, column in values.items()},
         }
         rows.append(
             {
@@ -102,10 +87,10 @@ def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> A
                 "contents": chunk.text,
                 "path": chunk.path,
                 "start_end_idx": span_of(chunk),
-                "metadata": place,
+                "metadata": metadata,
             }
         )
-    return pa.Table.from_pylist(rows, schema=schema)
+    return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
 
 
 def neighbour_ids(chunks: Iterable[Chunk]) -> dict[str, tuple[str | None, str | None]]:
@@ -122,46 +107,39 @@ def neighbour_ids(chunks: Iterable[Chunk]) -> dict[str, tuple[str | None, str | 
 
 
 def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-EXPORT = Export("autorag", "qa.parquet and corpus.parquet", write_autorag, (QA_FILE, CORPUS_FILE), last=QA_FILE)
-
-
-_OWN = frozenset(("start_end_idx", "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
-
-
 def span_of(chunk: Chunk) -> list[int] | None:
-    """Return where a chunk stands in its document, as whoever cut it told; None if nobody knows."""
-    said = chunk.metadata.get("start_end_idx", ...)
-    is_span = isinstance(said, list) and [type(each) for each in said] == [int, int] and max(map(abs, said)) < 1 << 63
-    return said if said is None or is_span else [chunk.start, chunk.end]
+    """Return the offsets that were imported with a chunk, None if they are unknown, else its own."""
+    span = chunk.metadata.get("start_end_idx", ...)
+    is_span = isinstance(span, list) and list(map(type, span)) == [int, int] and max(map(abs, span)) < 1 << 63
+    return span if span is None or is_span else [chunk.start, chunk.end]
 
 
 def time_of(chunk: Chunk) -> datetime | None:
-    """Return the time that a chunk has for itself, in UTC without a zone; None if it is its document's."""
-    said = chunk.metadata.get("last_modified_datetime")
+    """Return the time that was imported with a chunk, in UTC without a zone; None if it is its document's."""
+    text = chunk.metadata.get("last_modified_datetime")
     try:
-        found = datetime.fromisoformat(said) if isinstance(said, str) else None
-        return found.astimezone(UTC).replace(tzinfo=None) if found is not None and found.tzinfo else found
-    except (ValueError, OverflowError):  # no time, or one before the year 1 in UTC
+        return _utc(datetime.fromisoformat(text)) if isinstance(text, str) else None
+    except (ValueError, OverflowError):  # not a time, or one before the year 1 in UTC
         return None
 
 
 def neighbour_of(chunk: Chunk, name: str, derived: str | None, known: Container[str]) -> str | None:
-    """Return the neighbour that a chunk names under ``name``, None among them, else what is derived."""
-    said = chunk.metadata.get(name, derived)
-    return said if said is None or (isinstance(said, str) and said in known) else derived
+    """Return the neighbour that was imported with a chunk under ``name``, None among them, else the derived one."""
+    neighbour = chunk.metadata.get(name, derived)
+    return neighbour if neighbour is None or (isinstance(neighbour, str) and neighbour in known) else derived
 
 
-def brought_along(chunks: Sequence[Chunk]) -> dict[str, Any]:
+def further_columns(chunks: Sequence[Chunk]) -> dict[str, Any]:
     """Return an Arrow column for each further key that some chunk has a value for, sorted by name.
 
-    Values that no one type holds, as objects without keys, are JSON texts.
+    Values without a common type, such as objects without keys, are JSON texts.
     """
     names = {name for chunk in chunks for name, value in chunk.metadata.items() if not is_missing(value)}
     return {name: _column([chunk.metadata.get(name) for chunk in chunks]) for name in sorted(names - _OWN)}
@@ -177,14 +155,16 @@ def _column(values: Sequence[Any]) -> Any:
             return column
     except (pa.ArrowException, OverflowError):
         pass
-    texts = (json.dumps(value, ensure_ascii=False) for value in known)
-    return pa.array([None if value is None else text for value, text in zip(known, texts, strict=True)])
+    return pa.array([None if value is None else json.dumps(value, ensure_ascii=False) for value in known])
 
 
 def _can_be_written(kind: Any) -> bool:
-    """Return whether parquet knows a type: it has no objects without keys."""
+    """Return whether parquet has a type: it has no objects without keys."""
     import pyarrow as pa
 
     if pa.types.is_struct(kind):
         return kind.num_fields > 0 and all(_can_be_written(kind.field(place).type) for place in range(kind.num_fields))
     return _can_be_written(kind.value_type) if pa.types.is_list(kind) else True
+
+
+EXPORT = Export("autorag", "qa.parquet and corpus.parquet", write_autorag, (QA_FILE, CORPUS_FILE), last=QA_FILE)

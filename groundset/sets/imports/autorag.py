@@ -1,8 +1,8 @@
 """AutoRAG's two tables, `qa.parquet` and `corpus.parquet`, ours or anybody's.
 
 Of the corpus `doc_id` (which names a chunk), `contents`, `path`, `start_end_idx` and all of `metadata` are kept, of the
-questions every group of `retrieval_gt` and every text of `generation_gt`: the first one is the answer. What AutoRAG
-takes is taken here: `retrieval_gt` may be an id or a list of ids, `generation_gt` a text.
+questions every group of `retrieval_gt` and every text of `generation_gt`: the first one is the answer. As in AutoRAG,
+`retrieval_gt` may be an id or a list of ids, `generation_gt` a text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,7 @@ from programs.errors import InputError
 
 _SUFFIX = ".parquet"
 _TIME = "last_modified_datetime"
+_COLUMNS = ("qid", "query", "retrieval_gt", "generation_gt")
 
 
 def read_autorag(paths: Sequence[Path]) -> ForeignSet:
@@ -33,9 +34,9 @@ def read_autorag(paths: Sequence[Path]) -> ForeignSet:
     tables = {_kind(file): file for file in files}
     if set(tables) != {"qa", "corpus"}:
         raise InputError(f"{named(files)}: one must have the columns doc_id and contents, the other qid and query")
-    pieces = [_piece(*row) for row in parquet_rows(tables["corpus"])]
-    asked = [_asked(*row) for row in parquet_rows(tables["qa"])]
-    return ForeignSet(pieces, asked, tables["corpus"], [(tables["qa"], len(asked)), (tables["corpus"], 0)])
+    chunks = [_chunk(*row) for row in parquet_rows(tables["corpus"])]
+    questions = [_question(*row) for row in parquet_rows(tables["qa"])]
+    return ForeignSet(chunks, questions, tables["corpus"], [(tables["qa"], len(questions)), (tables["corpus"], 0)])
 
 
 def _tables(paths: Sequence[Path]) -> list[Path]:
@@ -52,29 +53,23 @@ def _kind(file: Path) -> str:
     return "corpus" if {"doc_id", "contents"} <= columns else "neither"
 
 
-def _piece(where: str, fields: Mapping[str, Any]) -> ForeignChunk:
-    span = span_of(where, fields)
+def _chunk(where: str, fields: Mapping[str, Any]) -> ForeignChunk:
     metadata = metadata_of(where, fields)
+    # A neighbour that is None says something too.
     neighbours = {name: metadata[name] for name in ("prev_id", "next_id") if name in metadata}
     own = {*neighbours, "document_id", "title", _TIME}
+    further = {name: value for name, value in metadata.items() if name not in own and not is_missing(value)}
     return ForeignChunk(
         where=where,
         chunk_id=required(where, fields, "doc_id"),
         text=required(where, fields, "contents"),
         source=optional(where, metadata, "document_id"),
         path=optional(where, fields, "path"),
-        title=_title(where, metadata),
-        span=None if span is None else (span[0], span[1]),
+        title="" if metadata.get("title") == "" else optional(where, metadata, "title"),
+        span=span_of(where, fields),
         modified=_time(where, metadata.get(_TIME)),
-        # No neighbour is something that a table says.
-        metadata=neighbours
-        | {name: each for name, each in metadata.items() if name not in own and not is_missing(each)},
+        metadata=neighbours | further,
     )
-
-
-def _title(where: str, metadata: Mapping[str, Any]) -> str | None:
-    """Return the title, which may be empty; None if nothing is said of it."""
-    return "" if metadata.get("title") == "" else optional(where, metadata, "title")
 
 
 def _time(where: str, value: Any) -> datetime | None:
@@ -88,7 +83,7 @@ def _time(where: str, value: Any) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _asked(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
+def _question(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
     answers = fields.get("generation_gt")
     answers = [answers] if isinstance(answers, str) else [] if is_missing(answers) else answers
     if not isinstance(answers, list) or not all(isinstance(answer, str) for answer in answers):
@@ -109,14 +104,11 @@ def _asked(where: str, fields: Mapping[str, Any]) -> ForeignQuestion:
     )
 
 
-_COLUMNS = ("qid", "query", "retrieval_gt", "generation_gt")
-
-
 def _groups(where: str, value: Any) -> tuple[tuple[str, ...], ...]:
     """Return groups of ids; one id, or a list of some, is one group."""
     if isinstance(value, str):
         value = [value]
-    if isinstance(value, list) and value and not any(isinstance(each, list) for each in value):
+    if isinstance(value, list) and value and not any(isinstance(group, list) for group in value):
         value = [value]
     groups = value if isinstance(value, list) else []
     if not groups or not all(isinstance(group, list) and group for group in groups):

@@ -12,16 +12,14 @@ from programs.types import StepRecord
 
 @dataclass(frozen=True, slots=True)
 class ForeignChunk:
-    """A chunk as somebody else's set holds it.
+    """A chunk of a set that was made elsewhere; what the set does not say is None.
 
     Attributes:
-        where: its file and row.
-        chunk_id, text: as they are.
-        source: the id of its document, None if the set names none.
-        path, title, headings: those of its document, as far as they are told; a title that is told may be empty.
-        span: its offsets in the text of its document, if they are told.
+        where: its file and row, for messages.
+        source: the id of its document.
+        span: its offsets in the text of its document.
         modified: when its document was last modified.
-        metadata: what else the set says of it.
+        metadata: everything else that the set holds of it.
     """
 
     where: str
@@ -38,16 +36,13 @@ class ForeignChunk:
 
 @dataclass(frozen=True, slots=True)
 class ForeignQuestion:
-    """A question as somebody else's set holds it.
+    """A question of a set that was made elsewhere; what the set does not say is None.
 
     Attributes:
-        where: its file and row.
-        question_id, question: as they are.
+        where: its file and row, for messages.
         answer: empty if the set has none.
         groups: the chunks that it needs: any one of a group will do.
-        evolution, language, split: as far as they are told.
-        probability, trail: what critics said of it, if this is known.
-        metadata: what else the set says of it.
+        metadata: everything else that the set holds of it.
     """
 
     where: str
@@ -68,15 +63,14 @@ class ForeignSet:
     """A set that was read.
 
     Attributes:
-        pieces: all of its corpus, in order.
-        asked: its questions, in order.
+        chunks, questions: in the order of the set.
         corpus: the file that the corpus comes from.
         files: all files that it comes from, with how many questions each holds.
         notes: what was left out, a sentence each.
     """
 
-    pieces: Sequence[ForeignChunk]
-    asked: Sequence[ForeignQuestion]
+    chunks: Sequence[ForeignChunk]
+    questions: Sequence[ForeignQuestion]
     corpus: Path
     files: Sequence[tuple[Path, int]]
     notes: Sequence[str] = ()
@@ -84,13 +78,13 @@ class ForeignSet:
 
 @dataclass(frozen=True)
 class ImportFormat:
-    """One row of the table. The command line reads it for its help, so nothing heavy is imported with it.
+    """A format: one row of the table, which the command line reads for its help, so its module imports nothing heavy.
 
     Attributes:
-        name: what the command line calls it.
+        name: the name on the command line.
         about: the files that it reads, in a few words.
-        knows: says whether files that were named can only be of this format.
-        read: reads them; a file or a folder that was named exists.
+        knows: returns whether files that were named can only be of this format.
+        read: reads files and folders that exist.
     """
 
     name: str
@@ -100,7 +94,7 @@ class ImportFormat:
 
 
 def listed(paths: Sequence[Path]) -> list[Path]:
-    """Return the files that are named, and those in folders that are, sorted; hidden ones are passed over.
+    """Return files, and the files in folders, sorted; hidden ones are left out.
 
     Raises:
         InputError: there is no such file or folder, or it cannot be read.
@@ -118,5 +112,5 @@ def listed(paths: Sequence[Path]) -> list[Path]:
 
 
 def named(paths: Sequence[Path]) -> str:
-    """Return what to call several files or folders in a message."""
+    """Name several files or folders in a message."""
     return " and ".join(map(str, paths))

@@ -1,8 +1,8 @@
 """BEIR's folder: `corpus.jsonl`, `queries.jsonl` and `qrels/<split>.tsv`, ours or anybody's.
 
-BEIR says of each question which chunks are relevant, and nothing more. So any of them will do, the one judged most
-relevant first; a judgement of 0 is none. Where `metadata` of a question has `retrieval_gt`, as in our own exports,
-that says which are needed together. Answers stand in `metadata` too (`answer`, or a list `answers`); BEIR has none.
+BEIR only lists the relevant chunks of each question. So any of them will do, the one judged most relevant first; a
+judgement of 0 is none. Where `metadata` of a question has `retrieval_gt`, as in our own exports, that holds the groups
+of chunks that are needed. Answers are in `metadata` too (`answer`, or a list `answers`); BEIR has none.
 """
 
 import csv
@@ -36,20 +36,20 @@ def read_beir(paths: Sequence[Path]) -> ForeignSet:
     judged: dict[str, _Relevant] = {}
     for table in tables:
         _read_judgements(table, judged)
-    pieces = [piece for where, fields in jsonl_rows(folder / _CORPUS) if (piece := _piece(where, fields))]
-    known = {piece.chunk_id for piece in pieces}
+    chunks = [chunk for where, fields in jsonl_rows(folder / _CORPUS) if (chunk := _chunk(where, fields))]
+    known = {chunk.chunk_id for chunk in chunks}
     rows = list(jsonl_rows(folder / _QUERIES))
-    asked = [question for row in rows if (question := _asked(*row, judged, known, splits=len(tables) > 1))]
-    left_out = len(rows) - len(asked)
+    questions = [question for row in rows if (question := _question(*row, judged, known, splits=len(tables) > 1))]
+    left_out = len(rows) - len(questions)
     notes = [f"{left_out} questions without a relevant chunk were left out."] if left_out else []
     if unknown := judged.keys() - {str(fields["_id"]) for _, fields in rows}:
         notes.append(f"{len(unknown)} questions that {_QRELS} judges are not in {_QUERIES}, {min(unknown)} among them.")
-    files = [(folder / _CORPUS, 0), (folder / _QUERIES, len(asked)), *((table, 0) for table in tables)]
-    return ForeignSet(pieces, asked, folder / _CORPUS, files, notes)
+    files = [(folder / _CORPUS, 0), (folder / _QUERIES, len(questions)), *((table, 0) for table in tables)]
+    return ForeignSet(chunks, questions, folder / _CORPUS, files, notes)
 
 
 class _Relevant:
-    """What one table says of one question: the chunks with how relevant each is."""
+    """The judgements of one question in one table."""
 
     def __init__(self, table: Path, where: str) -> None:
         self.table = table
@@ -57,7 +57,7 @@ class _Relevant:
         self.scores: dict[str, float] = {}
 
     def ids(self) -> list[str]:
-        """Return the ids of the relevant chunks, the most relevant first."""
+        """Return the ids of the relevant chunks, best first."""
         return sorted((name for name, score in self.scores.items() if score > 0), key=lambda name: -self.scores[name])
 
 
@@ -80,12 +80,11 @@ def _read_judgements(table: Path, judged: dict[str, _Relevant]) -> None:
         raise InputError(f"{table}, line {rows.line_num}: {problem}") from error
 
 
-def _piece(where: str, fields: Mapping[str, Any]) -> ForeignChunk | None:
+def _chunk(where: str, fields: Mapping[str, Any]) -> ForeignChunk | None:
     text = fields.get("text")
     if isinstance(text, str) and not text.strip():
         return None
     metadata = metadata_of(where, fields)
-    span = span_of(where, metadata)
     own = ("doc_id", "path", "start", "end", "start_end_idx")
     return ForeignChunk(
         where=where,
@@ -94,12 +93,12 @@ def _piece(where: str, fields: Mapping[str, Any]) -> ForeignChunk | None:
         source=optional(where, metadata, "doc_id"),
         path=optional(where, metadata, "path"),
         title=optional(where, fields, "title"),
-        span=None if span is None else (span[0], span[1]),
+        span=span_of(where, metadata),
         metadata={name: value for name, value in metadata.items() if name not in own},
     )
 
 
-def _asked(
+def _question(
     where: str, fields: Mapping[str, Any], judged: Mapping[str, _Relevant], known: set[str], *, splits: bool
 ) -> ForeignQuestion | None:
     name = required(where, fields, "_id")
@@ -136,7 +135,7 @@ def _answers(where: str, metadata: Mapping[str, Any]) -> list[str]:
 
 
 def _groups(value: Any, ids: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the groups that the metadata tells if they hold just what was judged relevant, else one of them all."""
+    """Return the groups in the metadata if they hold exactly the relevant chunks, else one group of all of them."""
     if isinstance(value, list) and all(isinstance(group, list) and group for group in value):
         groups = tuple(tuple(map(str, group)) for group in value)
         if {name for group in groups for name in group} == set(ids):

@@ -1,8 +1,8 @@
 """JSON lines: `samples.jsonl` of a run, or rows with `question`, `answer` and `contexts`.
 
-`contexts` are the texts that a question needs, or objects with `text`, and as far as they are known `chunk_id`,
-`doc_id`, `path`, `title`, `headings`, `start`, `end` and `metadata`; a single text may stand in `passage`. They are all
-of the corpus, each once. Of rows that a run wrote everything stays: ids, kinds, trails, probabilities.
+`contexts` are the texts that a question needs, or objects with `text`, and optionally `chunk_id`, `doc_id`, `path`,
+`title`, `headings`, `start`, `end` and `metadata`; a single text may stand in `passage`. They make up the corpus, each
+once. Of rows that a run wrote everything stays: ids, kinds, trails, probabilities.
 """
 
 import hashlib
@@ -28,27 +28,31 @@ def read_jsonl(paths: Sequence[Path]) -> ForeignSet:
     Raises:
         InputError: there is none, or a row is wrong; the message names it.
     """
-    files = _files(paths)
+    files = [path for path in listed(paths) if path.suffix.lower() == _SUFFIX and path in paths]
     if not files:
         raise InputError(f"{named(paths)}: jsonl is one file or several that end with {_SUFFIX}")
-    pieces: dict[str, ForeignChunk] = {}
-    asked: list[ForeignQuestion] = []
-    counted: list[tuple[Path, int]] = []
+    chunks: dict[str, ForeignChunk] = {}
+    questions: list[ForeignQuestion] = []
+    counts: list[tuple[Path, int]] = []
     for file in files:
-        before = len(asked)
+        before = len(questions)
         for where, fields in jsonl_rows(file):
-            asked.append(_asked(where, fields, [_known(piece, pieces) for piece in _contexts(where, fields)]))
-        counted.append((file, len(asked) - before))
-    kept = [replace(each, groups=_with_text(each.groups, pieces)) for each in asked]
-    return ForeignSet(list(pieces.values()), kept, files[0], counted)
+            questions.append(_question(where, fields, [_known(chunk, chunks) for chunk in _contexts(where, fields)]))
+        counts.append((file, len(questions) - before))
+    # Groups may name chunks whose text no row holds.
+    kept = [
+        replace(question, groups=tuple(tuple(filter(chunks.__contains__, group)) for group in question.groups))
+        for question in questions
+    ]
+    return ForeignSet(list(chunks.values()), kept, files[0], counts)
 
 
-def _known(piece: ForeignChunk, pieces: dict[str, ForeignChunk]) -> str:
-    """Return the id of a chunk, which is kept where it is met first."""
-    same = pieces.setdefault(piece.chunk_id, piece)
-    if same.text != piece.text:
-        raise InputError(f"{piece.where}: chunk {piece.chunk_id} has another text in {same.where}")
-    return piece.chunk_id
+def _known(chunk: ForeignChunk, chunks: dict[str, ForeignChunk]) -> str:
+    """Return the id of a chunk; the first chunk of an id is kept."""
+    same = chunks.setdefault(chunk.chunk_id, chunk)
+    if same.text != chunk.text:
+        raise InputError(f"{chunk.where}: chunk {chunk.chunk_id} has another text in {same.where}")
+    return chunk.chunk_id
 
 
 def _contexts(where: str, fields: Mapping[str, Any]) -> list[ForeignChunk]:
@@ -61,15 +65,14 @@ def _contexts(where: str, fields: Mapping[str, Any]) -> list[ForeignChunk]:
         raise InputError(
             f"{where}: `contexts` must be a list of texts, or of objects with `text`; it must not be empty"
         )
-    return [_piece(where, {"text": each} if isinstance(each, str) else each) for each in found]
+    return [_chunk(where, {"text": context} if isinstance(context, str) else context) for context in found]
 
 
-def _piece(where: str, context: Any) -> ForeignChunk:
+def _chunk(where: str, context: Any) -> ForeignChunk:
     where = f"{where}, contexts"
     if not isinstance(context, dict):
         raise InputError(f"{where}: must be texts, or objects with `text`")
     text = required(where, context, "text")
-    span = span_of(where, context)
     return ForeignChunk(
         where=where,
         chunk_id=optional(where, context, "chunk_id") or _digest(text),
@@ -78,12 +81,12 @@ def _piece(where: str, context: Any) -> ForeignChunk:
         path=optional(where, context, "path"),
         title=optional(where, context, "title"),
         headings=headings_of(where, context),
-        span=None if span is None else (span[0], span[1]),
+        span=span_of(where, context),
         metadata=metadata_of(where, context),
     )
 
 
-def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> ForeignQuestion:
+def _question(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> ForeignQuestion:
     question, answer = required(where, fields, "question"), optional(where, fields, "answer") or ""
     needed = tuple((name,) for name in dict.fromkeys(ids))
     try:
@@ -101,23 +104,20 @@ def _asked(where: str, fields: Mapping[str, Any], ids: Sequence[str]) -> Foreign
             metadata=_metadata(where, fields, _OWN),
         )
     groups = sample.retrieval_gt
+    is_known = groups and all(map(set(ids).intersection, groups))
     return ForeignQuestion(
         where=where,
         question_id=sample.id,
         question=question,
         answer=answer,
-        groups=groups if groups and all(map(set(ids).intersection, groups)) else needed,
-        evolution=sample.evolution,
-        language=sample.language,
-        split=sample.split,
-        probability=sample.probability,
-        trail=sample.trail,
+        groups=groups if is_known else needed,
         metadata=_metadata(where, fields, Sample.model_fields),
+        **{name: getattr(sample, name) for name in ("evolution", "language", "split", "probability", "trail")},
     )
 
 
 def _metadata(where: str, fields: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
-    """Return the metadata of a row, with the columns that mean nothing here beside those of an earlier import."""
+    """Return the metadata of a row; unknown columns join those of an earlier import under ``imported``."""
     metadata = metadata_of(where, fields)
     rest = {name: value for name, value in fields.items() if name not in known and not is_missing(value)}
     if not rest:
@@ -127,17 +127,8 @@ def _metadata(where: str, fields: Mapping[str, Any], known: Container[str]) -> d
     return metadata | {"imported": earlier | further if isinstance(earlier, dict) else further}
 
 
-def _with_text(groups: Sequence[Sequence[str]], pieces: Mapping[str, ForeignChunk]) -> tuple[tuple[str, ...], ...]:
-    """Return groups without the chunks whose text no row holds."""
-    return tuple(tuple(name for name in group if name in pieces) for group in groups)
-
-
 def _digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _files(paths: Sequence[Path]) -> list[Path]:
-    return [path for path in listed(paths) if path.suffix.lower() == _SUFFIX and path in paths]
 
 
 def _knows(paths: Sequence[Path]) -> bool:

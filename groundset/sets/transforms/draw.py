@@ -1,4 +1,4 @@
-"""A part of a set that is mixed as the whole is, from as many documents as possible."""
+"""Sample a run: draw some samples, mixed as the whole is, from as many documents as possible."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -26,14 +26,9 @@ STRATA: Mapping[str, Callable[[Sample], str]] = {
 
 
 def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, seed: int = 0) -> list[str]:
-    """Write a new run with some samples of another, and all of its corpus; return the lines that say what it is.
+    """Write a new run with ``size`` samples of another, and all of its corpus; return its summary.
 
-    Args:
-        folder: the folder of a run.
-        size: how many samples.
-        out: the new folder.
-        by: what shares are kept of, one of ``STRATA``; nothing else than chance and documents decides without it.
-        seed: fixes what chance decides.
+    ``by``, one of ``STRATA``, keeps the shares of each stratum.
 
     Raises:
         InputError: there are fewer samples, or a folder or an option is wrong.
@@ -46,10 +41,10 @@ def sample_run(folder: Path, size: int, out: Path, *, by: str | None = None, see
     if not 1 <= size <= len(run.samples):
         raise InputError(f"--size {size}: choose from 1 to {len(run.samples)}, which is all that {folder} holds")
     drawn = run.only(draw(run.samples, size, by, seed))
-    part, whole = (len(set(map(_document, each.samples))) for each in (drawn, run))
+    part, whole = (len(set(map(_document, samples))) for samples in (drawn.samples, run.samples))
     line = f"Drew {size} of {counted(len(run.samples), 'sample')}, about {part:,} of {counted(whole, 'document')}"
     if by not in (None, "document"):
-        shares, strata = (Counter(map(STRATA[by], each.samples)) for each in (drawn, run))
+        shares, strata = (Counter(map(STRATA[by], samples)) for samples in (drawn.samples, run.samples))
         line += f"; by {by}: {', '.join(f'{name} {shares[name]} of {strata[name]}' for name in strata)}"
     return [f"{line}.", *save_run(out, drawn, run.lineage("sample", size=size, by=by, seed=seed))]
 

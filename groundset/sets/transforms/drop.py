@@ -1,7 +1,7 @@
-"""Drop the samples that a condition holds for, such as ``kind == "time" and rank > 1``.
+"""Drop the samples that meet a condition, such as ``kind == "time" and rank > 1``.
 
-It is spelt like Python and never run as such: comparisons over the columns of a sample are read off its syntax tree,
-and there is nothing else that a condition could do, whoever wrote it.
+A condition is spelt like Python and never run as such: only comparisons over the columns of a sample are read off its
+syntax tree.
 """
 
 import ast
@@ -21,7 +21,7 @@ from programs.errors import InputError
 from programs.text import tokens
 from programs.types import Sample
 
-STEP = "drop"  # what the samples that went are rejects of
+STEP = "drop"  # of the rejects that dropped samples become
 Row = Mapping[str, str | float]
 
 # What is missing is an empty text, so that a comparison with it is false rather than an error. What a search did not
@@ -59,12 +59,7 @@ _METHODS: Mapping[str, Callable[..., str | bool]] = {
 
 
 def drop_run(folder: Path, where: str, out: Path) -> list[str]:
-    """Write a new run without some samples, which become rejects of it; return the lines that say what it is.
-
-    Args:
-        folder: the folder of a run.
-        where: which samples go; see :func:`matching`.
-        out: the new folder.
+    """Write a new run whose samples that meet a condition become rejects; return its summary.
 
     Raises:
         InputError: nothing would be left, or the condition or a folder is wrong.
@@ -83,7 +78,7 @@ def drop_run(folder: Path, where: str, out: Path) -> list[str]:
 
 
 def list_drops(folder: Path, where: str) -> tuple[list[Sample], int]:
-    """Return the samples of a run that would go, and how many there are; nothing is written.
+    """Return the samples of a run that would be dropped, and how many there are in all; nothing is written.
 
     Raises:
         InputError: the condition or the folder is wrong.
@@ -93,30 +88,25 @@ def list_drops(folder: Path, where: str) -> tuple[list[Sample], int]:
 
 
 def _going(run: Run, where: str) -> set[int]:
-    """Return the places of the samples that a condition holds for, as readers left them: so they are exported."""
+    """Return the places of the samples that meet a condition, with the corrections of reviewers, as in an export."""
     samples = [corrected(sample, run.consensus.get(sample.id)) for sample in run.samples]
     return set(matching(where, samples, {item: found.verdict for item, found in run.consensus.items()}))
 
 
 def matching(where: str, samples: Sequence[Sample], verdicts: Mapping[str, str]) -> list[int]:
-    """Return the places of the samples that a condition holds for.
-
-    Args:
-        where: the condition, over ``COLUMNS`` and ``review``.
-        samples: what is looked at.
-        verdicts: what readers came to, by the id of a sample.
+    """Return the places of the samples that meet a condition over ``COLUMNS`` and ``review``, the verdict by id.
 
     Raises:
-        InputError: it is no condition; the message says why.
+        InputError: it is not a condition; the message says why.
     """
     found = []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a backslash in a text
-            asked = ast.parse(where.strip(), mode="eval").body
+            condition = ast.parse(where.strip(), mode="eval").body
         for place, sample in enumerate(samples):
             row = {name: column(sample) for name, column in COLUMNS.items()}
-            if _holds(asked, {**row, REVIEW: verdicts.get(sample.id, "")}):
+            if _holds(condition, {**row, REVIEW: verdicts.get(sample.id, "")}):
                 found.append(place)
     except SyntaxError as error:
         raise _wrong(where, error.msg) from error
@@ -132,17 +122,17 @@ def _wrong(where: str, why: str) -> InputError:
 
 
 def _holds(part: ast.expr, row: Row) -> bool:
-    """Return whether a condition holds; every part of it is looked at, so that what is wrong is wrong of any sample."""
+    """Return whether a condition holds; every part is evaluated, so that an error shows with any sample."""
     match part:
         case ast.BoolOp(op=ast.And(), values=parts):
-            return all([_holds(each, row) for each in parts])
+            return all([_holds(part, row) for part in parts])
         case ast.BoolOp(values=parts):
-            return any([_holds(each, row) for each in parts])
+            return any([_holds(part, row) for part in parts])
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return not _holds(operand, row)
         case ast.Compare(left=left, ops=kinds, comparators=others) if all(type(kind) in _COMPARISONS for kind in kinds):
             _check_members(left, kinds, others)
-            pairs = pairwise(_value(each, row) for each in (left, *others))
+            pairs = pairwise(_value(part, row) for part in (left, *others))
             return all([_COMPARISONS[type(kind)](*pair) for kind, pair in zip(kinds, pairs, strict=True)])
         case ast.Name() | ast.Call():
             return bool(_value(part, row))
@@ -150,7 +140,7 @@ def _holds(part: ast.expr, row: Row) -> bool:
 
 
 def _check_members(left: ast.expr, kinds: Sequence[ast.cmpop], others: Sequence[ast.expr]) -> None:
-    """Refuse a column in a text, as ``kind in ("time")`` is without a comma: what is missing would be in every text."""
+    """Refuse a column in a text, such as ``kind in ("time")``: a missing value would be in every text."""
     for (part, whole), kind in zip(pairwise([left, *others]), kinds, strict=True):
         if isinstance(kind, ast.In | ast.NotIn) and isinstance(part, ast.Name) and isinstance(whole, ast.Constant):
             raise ValueError(f"in takes a list after a column: {part.id} in [{whole.value!r}]")
@@ -163,11 +153,11 @@ def _value(part: ast.expr, row: Row) -> Any:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
             return -value
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return [_value(each, row) for each in parts]
+            return [_value(part, row) for part in parts]
         case ast.Name(id=name) if name in row:
             return row[name]
         case ast.Name(id=name):
             raise ValueError(f"there is no {name}, only {', '.join(row)}, and texts stand in quotes")
         case ast.Call(func=ast.Attribute(value=text, attr=method), args=arguments, keywords=[]) if method in _METHODS:
-            return _METHODS[method](_value(text, row), *(_value(each, row) for each in arguments))
+            return _METHODS[method](_value(text, row), *(_value(argument, row) for argument in arguments))
     raise ValueError("only columns, texts, numbers and lists of them can be compared")

@@ -26,7 +26,7 @@ def merge_runs(folders: Sequence[Path], out: Path) -> list[str]:
 
     Raises:
         InputError: there are fewer than two, or they do not go together; the message names the run.
-        DamagedRunError: what a run holds is not what a run does.
+        DamagedRunError: a run is damaged.
     """
     check_free(out)
     if len({folder.resolve() for folder in folders}) < max(2, len(folders)):
@@ -51,7 +51,7 @@ def merge_runs(folders: Sequence[Path], out: Path) -> list[str]:
 
 
 class _Joined(NamedTuple):
-    """What is there after some runs, repeated questions among it."""
+    """Samples, rejects and reviews of the runs so far; questions may repeat."""
 
     samples: list[Sample]
     rejects: list[Reject]
@@ -92,7 +92,7 @@ def merged_content(runs: Sequence[Run]) -> Run:
 
 
 def _add(joined: _Joined, run: Run, name: str, became: dict[str, Chunk]) -> None:
-    """Add the samples, rejects and reviews of a run, whose chunks have become others."""
+    """Add the samples, rejects and reviews of a run; ``became`` maps its chunks to those of the merged run."""
     known = {sample.id: (sample.question, sample.answer) for sample in joined.samples}
     ids, taken = {}, set(known)
     for sample in run.samples:
@@ -136,23 +136,18 @@ def _moved(sample: Sample, new_id: str, run: str, became: dict[str, Chunk]) -> S
 
 
 def without_repeats(
-    samples: Sequence[Sample], vectors: Vectors, read: Mapping[str, Consensus]
+    samples: Sequence[Sample], vectors: Vectors, consensus: Mapping[str, Consensus]
 ) -> tuple[list[int], list[Reject]]:
     """Return the places of the questions that are kept, in order, and the others as rejects.
 
-    Of questions that repeat each other, that which its readers signed is kept, before those that nobody read and those
-    that were refused; then the one with the best probability; then the first.
-
-    Args:
-        samples: of all runs.
-        vectors: of their questions, a row for each.
-        read: what the readers of samples came to, by id.
+    Of questions that repeat each other, one that reviewers signed is kept before one that nobody reviewed and one that
+    they refused; then the one with the best probability; then the first. ``consensus`` is by the id of a sample.
     """
     known = dict(zip((sample.question for sample in samples), vectors, strict=True))
     duplicates = Duplicates(lambda questions: np.stack([known[question] for question in questions]))
     kept: list[int] = []
     rejects: list[Reject] = []
-    for place in sorted(range(len(samples)), key=lambda place: _order(samples[place], read)):
+    for place in sorted(range(len(samples)), key=lambda place: _order(samples[place], consensus)):
         sample = samples[place]
         repeated = duplicates.find(sample.question, vectors[place], **source_of(sample))
         if repeated is None:
@@ -165,89 +160,82 @@ def without_repeats(
     return sorted(kept), rejects
 
 
-def _order(sample: Sample, read: Mapping[str, Consensus]) -> tuple[int, float]:
-    verdict = read[sample.id].verdict if sample.id in read else ""
+def _order(sample: Sample, consensus: Mapping[str, Consensus]) -> tuple[int, float]:
+    verdict = consensus[sample.id].verdict if sample.id in consensus else ""
     return _ORDER.get(verdict, 1), -sample.probability
 
 
 def joined_settings(settings: Sequence[Mapping[str, Any]], documents: int, chunks: int) -> dict[str, Any]:
-    """Return the settings of a run that several come to.
+    """Merge the settings of runs whose merged corpus has so many documents and chunks.
 
     ``configuration`` holds all documents. Without a ``chunker`` the chunks were not all cut in one way. ``compiled``
-    keeps what a critic promises only where it decided on all questions.
-
-    Args:
-        settings: those of each run; see :class:`groundset.run.Run`.
-        documents, chunks: how many there are now.
+    keeps the estimates of a critic only where it decided on all questions.
     """
-    models = [each["models"] for each in settings]
-    compiled = [each["compiled"] for each in settings]
-    counts = [each["corpus"] or {} for each in _read_once(settings)]
+    models = [own["models"] for own in settings]
+    read = _read_once(settings)
+    counts = [own["corpus"] or {} for own in read]
     return {
-        "configuration": _configuration([each["configuration"] for each in settings]),
+        "configuration": _configuration([own["configuration"] for own in settings]),
         "models": {
             # Not every run has a second language model, which judges.
             **{
-                role: _one([each[role] for each in models if role in each])
-                for role in dict.fromkeys(role for each in models for role in each)
+                role: _named_alike([run[role] for run in models if role in run])
+                for role in dict.fromkeys(role for run in models for role in run)
             },
             "embedder": models[0]["embedder"],  # the same weights, whatever each run calls them: it is loaded again
         },
-        "compiled": _promises(compiled),
+        "compiled": _shared_critics([own["compiled"] for own in settings]),
         "corpus": {
-            **{name: sum(each.get(name, 0) for each in counts) for name in counts[0]},
+            **{name: sum(count.get(name, 0) for count in counts) for name in counts[0]},
             "documents": documents,
             "chunks": chunks,
         },
-        "skipped": [file for each in _read_once(settings) for file in each["skipped"] or ()],
+        "skipped": [file for own in read for file in own["skipped"] or ()],
     }
 
 
 def _read_once(settings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the settings of runs that read other documents than those before, or found other things in them."""
 
-    def read(each: Mapping[str, Any]) -> tuple[Any, ...]:
-        sources = tuple(each["configuration"].get(name) for name in ("documents", "chunks"))
-        return (*sources, each["corpus"], each["skipped"]) if any(sources) else (id(each),)
+    def read(own: Mapping[str, Any]) -> tuple[Any, ...]:
+        sources = tuple(own["configuration"].get(name) for name in ("documents", "chunks"))
+        return (*sources, own["corpus"], own["skipped"]) if any(sources) else (id(own),)
 
-    return [each for place, each in enumerate(settings) if read(each) not in map(read, settings[:place])]
+    return [own for place, own in enumerate(settings) if read(own) not in map(read, settings[:place])]
 
 
-def _promises(compiled: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _shared_critics(compiled: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the compiled critics that all runs share; older runs did not note how many rows one was measured on."""
     found: dict[str, Any] = {}
     for step in compiled[0]:
-        states = [each.get(step) or {} for each in compiled]
-        if all(_without_rows(each) == _without_rows(states[0]) for each in states):
+        states = [run.get(step) or {} for run in compiled]
+        if all({**state, "measured_on": 0} == {**states[0], "measured_on": 0} for state in states):
             found[step] = max(states, key=len)
     return found
 
 
-def _without_rows(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in state.items() if name != "measured_on"}
-
-
-def _one(models: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return a model that all share, else one that stands for several."""
-    shared = _shared(models)
-    return {**shared, "name": " and ".join(dict.fromkeys(model["name"] for model in models))}
+def _named_alike(models: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return a model that all share, else one whose name holds those of all."""
+    return {**_shared(models), "name": " and ".join(dict.fromkeys(model["name"] for model in models))}
 
 
 def _shared(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the first record with None wherever another one differs from it."""
     first = records[0]
-    return {name: value if all(each.get(name) == value for each in records) else None for name, value in first.items()}
+    return {
+        name: value if all(record.get(name) == value for record in records) else None for name, value in first.items()
+    }
 
 
 def _configuration(configurations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     joined = _shared(configurations)
-    if any(each.get("recipe") != configurations[0].get("recipe") for each in configurations):
+    if any(own.get("recipe") != configurations[0].get("recipe") for own in configurations):
         # Options of a recipe mean nothing without it.
         joined |= dict.fromkeys(joined.keys() - RunConfig.model_fields.keys())
-    cuts = {make_config(each).corpus_options() for each in configurations}
-    own = list(dict.fromkeys(each["chunks"] for each in configurations if each.get("chunks")))
-    documents = dict.fromkeys(path for each in configurations for path in each.get("documents") or ())
+    cuts = {make_config(own).corpus_options() for own in configurations}
+    chunks = list(dict.fromkeys(own["chunks"] for own in configurations if own.get("chunks")))
+    documents = dict.fromkeys(path for own in configurations for path in own.get("documents") or ())
     # Own chunks of a second run are named among the documents, where they mean the same.
-    joined |= {"documents": [*documents, *own[1:]], "chunks": own[0] if own else None}
+    joined |= {"documents": [*documents, *chunks[1:]], "chunks": chunks[0] if chunks else None}
     joined["embedder"] = configurations[0]["embedder"]  # the same weights, whatever each run calls them
     return joined if len(cuts) == 1 else joined | dict.fromkeys(_CUTS)

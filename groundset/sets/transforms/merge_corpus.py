@@ -22,7 +22,6 @@ class JoinedCorpus:
     """Documents and chunks of the runs so far, by their ids."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self.documents: dict[str, Document] = {}
         self.chunks: dict[str, Chunk] = {}
         self._rows: list[Vectors] = []
@@ -36,7 +35,7 @@ class JoinedCorpus:
         return np.stack(self._rows)
 
     def add(self, run: Run, name: str) -> dict[str, Chunk]:
-        """Add the corpus of a run; return what each of its chunks has become, by its id there.
+        """Add the corpus of a run; return the merged chunk of each of its chunks, by its id there.
 
         Raises:
             InputError: a document is cut otherwise than in an earlier run; the message names it and the run.

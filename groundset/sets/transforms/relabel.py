@@ -1,4 +1,4 @@
-"""A set whose questions another critic has judged again."""
+"""Relabel a run: let another critic judge its questions again."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from programs.types import Reject, Sample
 if TYPE_CHECKING:
     from programs.deciding import Decision
 
-_PROMISES = ("expected_good", "interval", "kinds")  # of questions that the critic has let pass
+_ESTIMATES = ("expected_good", "interval", "kinds")  # they hold for accepted questions alone
 
 
 def relabel_run(
@@ -31,23 +31,20 @@ def relabel_run(
     keep: bool = False,
     quiet: bool = False,
 ) -> list[str]:
-    """Write a new run whose samples were judged again, without those that the critic refuses.
+    """Write a new run whose samples were judged again, without those that the critic refuses; return its summary.
 
-    Of each sample, the probability and what the step ``judge`` said in its trail are new. How likely its answer is
-    supported, which the run noted, still limits the probability.
+    Of each sample, the probability and the record of the step ``judge`` are new. How likely its answer is supported,
+    which the run noted, still limits the probability.
 
     Args:
         run: the folder of a run.
         out: the new folder.
-        critic: who decides: head, lm, ensemble or verdict.
+        critic: head, lm, ensemble or verdict.
         lm: the language model of the critics lm, ensemble and verdict.
         compiled: compiled states: shipped, champion, none or a folder.
         tracking: the MLflow store of champions.
-        keep: keep what the critic refuses, with its verdict.
+        keep: keep refused samples, with the verdict.
         quiet: show no progress.
-
-    Returns:
-        The lines that say what it is.
 
     Raises:
         InputError: nothing would be left, or a folder or an option is wrong.
@@ -64,39 +61,43 @@ def relabel_run(
     ):
         state = opened.compiled.predictors.get(JUDGE)
         decisions = list(judge_samples(before.samples, opened.critics[JUDGE], state, advance))
-    judged = [_judged(sample, decision) for sample, decision in zip(before.samples, decisions, strict=True)]
-    refused = [_reject(sample, each) for sample, each in zip(judged, decisions, strict=True) if not each.good]
-    lines = [_verdicts(before.samples, decisions, critic), _probabilities(before.samples, judged)]
-    made = before.replace(samples=judged, settings=_settings(before, critic, opened, promises=not (refused and keep)))
+    judged = list(map(_judged, before.samples, decisions))
+    refused = [_reject(sample, found) for sample, found in zip(judged, decisions, strict=True) if not found.good]
+    was, now = (median(sample.probability for sample in samples) for samples in (before.samples, judged))
+    lines = [_verdicts(before.samples, decisions, critic), f"The median score was {was:.2f} and is {now:.2f}."]
+    relabelled = before.replace(
+        samples=judged, settings=_settings(before, critic, opened, mixed=bool(refused and keep))
+    )
     if refused and not keep:
         if len(refused) == len(judged):
             raise InputError(
                 f"--critic {critic}: it refuses all {len(judged)} questions of {run}, and nothing would be left; "
                 "--keep keeps them, with its verdict"
             )
-        made = made.only(place for place, decision in enumerate(decisions) if decision.good)
-        made = made.replace(rejects=[*before.rejects, *refused])
-    lineage = before.lineage("relabel", critic=critic, lm=opened.lm, compiled=_name(compiled), keep=keep)
-    return [*lines, *save_run(out, made, lineage)]
+        relabelled = relabelled.only(place for place, decision in enumerate(decisions) if decision.good)
+        relabelled = relabelled.replace(rejects=[*before.rejects, *refused])
+    # The lineage names compiled states without the path of a folder.
+    lineage = before.lineage("relabel", critic=critic, lm=opened.lm, compiled=Path(compiled).name, keep=keep)
+    return [*lines, *save_run(out, relabelled, lineage)]
 
 
 def _judged(sample: Sample, decision: "Decision") -> Sample:
     """Return a sample with another probability, and another record of the judge in the place of the last one."""
-    said = record_of(sample, decision)
+    record = record_of(sample, decision)
     trail = list(sample.trail)
     place = _place(sample)
     if place is None:
-        trail.append(said)
+        trail.append(record)
     else:
-        trail[place] = said.model_copy(update={"candidate": trail[place].candidate})
-    supported = [each.probability for each in trail if each.step == "grounding" and each.probability is not None]
+        trail[place] = record.model_copy(update={"candidate": trail[place].candidate})
+    supported = [step.probability for step in trail if step.step == "grounding" and step.probability is not None]
     return sample.model_copy(
         update={"probability": min([round(decision.probability, 4), *supported[-1:]]), "trail": tuple(trail)}
     )
 
 
 def _place(sample: Sample) -> int | None:
-    """Return where the trail says what the judge said of the question as it is, None if it does not."""
+    """Return the place in the trail of the last judgement of the question as it is, None if there is none."""
     places = [
         place
         for place, record in enumerate(sample.trail)
@@ -106,23 +107,23 @@ def _place(sample: Sample) -> int | None:
 
 
 def _reject(sample: Sample, decision: "Decision") -> Reject:
-    # What the critic said, not what the support of the answer limits it to.
+    # The critic's probability, not limited by the support of the answer.
     changes = {"probability": round(decision.probability, 4)}
     return reject_sample(sample, JUDGE, decision.refusal).model_copy(update=changes)
 
 
-def _settings(run: Run, critic: str, opened: OpenCritic, *, promises: bool) -> dict[str, Any]:
+def _settings(run: Run, critic: str, opened: OpenCritic, *, mixed: bool) -> dict[str, Any]:
     """Return the settings of a run with this critic in the place of its own; the other steps stay as they were.
 
-    ``promises`` says whether what its threshold promises holds: it does not where refused questions are kept.
+    ``mixed`` says that refused samples are kept, for which the estimates of the critic do not hold.
     """
-    own, promised = run.settings, opened.compiled.record()
+    own, record = run.settings, opened.compiled.record()
     named = {"name": critic, "compiled": opened.compiled.fitted, **({"lm": opened.lm} if opened.lm else {})}
-    others = {step: state for step, state in own["compiled"].items() if step != JUDGE}
-    judge = {JUDGE: promised[JUDGE]} if JUDGE in promised else {}
-    if judge and not promises:
-        judge[JUDGE] = {name: value for name, value in judge[JUDGE].items() if name not in _PROMISES}
-    return {**own, "models": {**own["models"], "critic": named}, "compiled": {**others, **judge}}
+    compiled = {step: state for step, state in own["compiled"].items() if step != JUDGE}
+    if JUDGE in record:
+        estimates = _ESTIMATES if mixed else ()
+        compiled[JUDGE] = {name: value for name, value in record[JUDGE].items() if name not in estimates}
+    return {**own, "models": {**own["models"], "critic": named}, "compiled": compiled}
 
 
 def _verdicts(samples: Sequence[Sample], decisions: Sequence["Decision"], critic: str) -> str:
@@ -136,13 +137,3 @@ def _verdicts(samples: Sequence[Sample], decisions: Sequence["Decision"], critic
         f"Judged {counted(len(samples), 'question')} again by {critic}: {good} good, {len(samples) - good} bad{why}. "
         f"Before: {before['good']} good, {before['bad']} bad{unknown}."
     )
-
-
-def _probabilities(before: Sequence[Sample], after: Sequence[Sample]) -> str:
-    was, now = (median(sample.probability for sample in samples) for samples in (before, after))
-    return f"The median score was {was:.2f} and is {now:.2f}."
-
-
-def _name(compiled: str) -> str:
-    """Return what names compiled states, without the path of a folder."""
-    return Path(compiled).name

@@ -1,7 +1,7 @@
-"""Splits that nothing leaks between: what hangs together stays together, and each split is mixed as the whole is.
+"""Split a run so that nothing leaks between splits, and each split is mixed as the whole is.
 
-Questions hang together if they rest on one document, or if one repeats the other. Such groups are never parted, so the
-shares that are asked for can only be come close to.
+Questions stay together if they need one document, or if one repeats the other. Such groups are never parted, so splits
+only come close to the shares that were requested.
 """
 
 from collections import Counter
@@ -31,16 +31,12 @@ _EVEN = 1e-9  # less than this is no better
 
 
 def split_run(folder: Path, splits: str | Mapping[str, float], out: Path, *, seed: int = 0) -> list[str]:
-    """Write a new run whose samples each have a split; return the lines that say which shares were reached.
+    """Write a new run whose samples each have a split; return the shares that were reached and its summary.
 
-    Args:
-        folder: the folder of a run.
-        splits: the share of each split, as ``train=0.8,test=0.2`` or a mapping; they add up to 1.
-        out: the new folder.
-        seed: fixes what chance decides.
+    ``splits`` are shares that add up to 1, as ``train=0.8,test=0.2`` or a mapping.
 
     Raises:
-        InputError: fewer groups hang together than there are splits, or a folder or an option is wrong.
+        InputError: there are fewer groups than splits, or a folder or an option is wrong.
         RunError: the new run cannot be written.
     """
     check_free(out)
@@ -83,7 +79,7 @@ def splits_of(run: Run, shares: Mapping[str, float], seed: int = 0) -> list[str]
     """Return the split of each sample.
 
     Raises:
-        InputError: fewer groups hang together than there are splits.
+        InputError: there are fewer groups than splits.
     """
     samples = run.samples
     groups = groups_of(samples, run.question_vectors, run.chunks)
@@ -99,7 +95,7 @@ def splits_of(run: Run, shares: Mapping[str, float], seed: int = 0) -> list[str]
 
 
 def groups_of(samples: Sequence[Sample], vectors: Vectors, chunks: Sequence[Chunk]) -> list[list[int]]:
-    """Return the places of samples that hang together, group by group."""
+    """Return the places of samples that must stay together, group by group."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -109,8 +105,8 @@ def groups_of(samples: Sequence[Sample], vectors: Vectors, chunks: Sequence[Chun
     for place, sample in enumerate(samples):
         # A chunk that answers the question just as well ties its document too: a model could learn the answer there.
         answering = (document_of[name] for group in sample.retrieval_gt for name in group)
-        resting = dict.fromkeys([*answering, *(chunk.doc_id for chunk in sample.contexts)])
-        edges += [(place, nodes.setdefault(document, len(samples) + len(nodes))) for document in resting]
+        needed = dict.fromkeys([*answering, *(chunk.doc_id for chunk in sample.contexts)])
+        edges += [(place, nodes.setdefault(document, len(samples) + len(nodes))) for document in needed]
     ones, (first, second) = np.ones(len(edges)), np.array(edges).T
     count = len(samples) + len(nodes)
     _, labels = connected_components(coo_array((ones, (first, second)), shape=(count, count)), directed=False)

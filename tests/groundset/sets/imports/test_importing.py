@@ -349,7 +349,7 @@ def test_a_beir_folder_says_what_it_leaves_out_and_takes_one_text_as_answers(tmp
     write_lines(queries, {"_id": 1, "text": "When?", "metadata": {"answers": "nine"}}, {"_id": 2, "text": "Why?"})
     write_lines(folder / "qrels" / "test.tsv", "1\ta\t1", "9\ta\t1", "8\ta\t1")
     found = read_beir([folder])
-    assert [asked.answer for asked in found.asked] == ["nine"]
+    assert [question.answer for question in found.questions] == ["nine"]
     assert list(found.notes) == [
         "1 questions without a relevant chunk were left out.",
         "2 questions that qrels judges are not in queries.jsonl, 8 among them.",

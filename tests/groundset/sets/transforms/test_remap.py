@@ -5,7 +5,7 @@ import pytest
 from small_content import content, cut
 
 from groundset.corpus.documents import document_id
-from groundset.sets.transforms.remap import Moved, Remap, Texts, with_known_ids
+from groundset.sets.transforms.update import Moved, Remap, Texts, with_known_ids
 from programs.types import Chunk, Document, Sample
 
 FERRY = "The ferry Henn leaves Tollvik at nine.\nIt crosses the sound in forty minutes."

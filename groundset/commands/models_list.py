@@ -7,7 +7,7 @@ from groundset.commands.output.tables import print_json, print_table
 from groundset.models.cache import is_cached
 from groundset.models.catalogue import CATALOGUE, ModelEntry
 from groundset.models.download import human_size
-from groundset.models.hub_names import HubRecord, HubSpec, fetched_files
+from groundset.models.hub import HubRecord, HubSpec, fetched_files
 from groundset.options import CommandOptions
 
 

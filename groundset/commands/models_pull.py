@@ -2,8 +2,7 @@
 
 from groundset.commands.declare import Command
 from groundset.models.catalogue import get_entry
-from groundset.models.hub import pull_hub_file
-from groundset.models.hub_names import HubSpec, parse_hub_name
+from groundset.models.hub import HubSpec, parse_hub_name, pull_hub_file
 from groundset.models.pull import pull as pull_model
 from groundset.options import CommandOptions, option
 from groundset.printing import say

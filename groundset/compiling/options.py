@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import model_validator
 
 from groundset.folders import check_folder
-from groundset.models.hub_names import HubSpec
+from groundset.models.hub import HubSpec
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.options import DEFAULT_EMBEDDER, CommandOptions, option
 from programs.errors import InputError, StrategyError

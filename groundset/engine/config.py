@@ -23,7 +23,7 @@ from groundset.data_files import data_path
 from groundset.engine.options import RunOptions
 from groundset.engine.states import CHAMPION, NONE, SHIPPED
 from groundset.models.catalogue import CATALOGUE
-from groundset.models.hub_names import PREFIX
+from groundset.models.hub import PREFIX
 from groundset.models.specs import parse_spec
 from groundset.options import ChunkingOptions, option_name, recipe_options, wrong_options
 from groundset.retrieval.stores import STORES

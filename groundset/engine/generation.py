@@ -181,8 +181,7 @@ def _refuse_derived(store: RunStore, out: Path) -> None:
 
 def _name_lm(spec: str) -> ModelName | None:
     """Return the name and hash of a language model, None if they are known only once it has been fetched."""
-    from groundset.models.hub import fetched_sha256
-    from groundset.models.hub_names import HubSpec
+    from groundset.models.hub import HubSpec, fetched_sha256
     from groundset.models.specs import LocalSpec, parse_spec
 
     parsed = parse_spec(spec)

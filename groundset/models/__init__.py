@@ -2,7 +2,7 @@
 
 from groundset.models.catalogue import CATALOGUE, ModelEntry, get_entry
 from groundset.models.download import ConsoleProgress, PullProgress, SilentProgress
-from groundset.models.hub_names import HubSpec
+from groundset.models.hub import HubSpec
 from groundset.models.pull import ensure_available, pull
 from groundset.models.specs import HostedSpec, LocalSpec, ModelSpec, OpenAISpec, parse_spec
 

@@ -16,7 +16,7 @@ from groundset import __version__, privacy
 from groundset.models.answers import UnusableAnswerError, bounding
 from groundset.models.cache import SHA256
 from groundset.models.download import human_size
-from groundset.models.hub_names import HubRecord, HubSpec
+from groundset.models.hub import HubRecord, HubSpec
 from groundset.privacy import without_secrets
 from groundset.processors import machine_bytes
 from programs.errors import HubError, ModelError, UnknownModelError, UnreachableModelError, WeightsError

@@ -12,8 +12,7 @@ from typing import overload
 from groundset.models.cache import entry_folder, entry_path, file_sha256, is_verified, model_lock, staging_folder
 from groundset.models.catalogue import CATALOGUE, HubSource, ModelEntry, ModelFile, Source, get_entry
 from groundset.models.download import ConsoleProgress, PullProgress, human_size, storing
-from groundset.models.hub import fetch_from_hub, hub_enabled, pull_hub_file
-from groundset.models.hub_names import HubSpec
+from groundset.models.hub import HubSpec, fetch_from_hub, hub_enabled, pull_hub_file
 from groundset.models.specs import LocalSpec, ModelSpec, OpenableSpec
 from groundset.models.wheels import fetch_from_wheels
 from programs.errors import ChecksumError, DownloadError, GroundsetError, ModelError

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from groundset.models.cache import entry_path, file_sha256
 from groundset.models.catalogue import CATALOGUE, near_matches
-from groundset.models.hub_names import FORM, HubSpec, parse_hub_name
+from groundset.models.hub import FORM, HubSpec, parse_hub_name
 from programs.errors import UnknownModelError
 from programs.untrusted import opened
 

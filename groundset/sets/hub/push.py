@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from groundset.models.hub_names import PREFIX
+from groundset.models.hub import PREFIX
 from groundset.run import Run
 from groundset.sets.exporting import check_set, exported_run
 from groundset.sets.hub.card import MAIN, Publication, Reviews, licence_named

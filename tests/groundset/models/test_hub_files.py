@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 
 from groundset.commands import build_app
 from groundset.models import HubSpec, LocalSpec, ensure_available, parse_spec
-from groundset.models.hub import fetched_sha256
-from groundset.models.hub_names import fetched_files
+from groundset.models.hub import fetched_files, fetched_sha256
 from groundset.models.specs import receiver
 from programs.critics.states import folder_of
 from programs.errors import (

@@ -51,11 +51,7 @@ def parquet_rows(file: Path) -> Iterator[Row]:
 
 
 def parquet_columns(file: Path) -> set[str]:
-    """Return the names of the columns of a parquet file.
-
-    Raises:
-        InputError: it is not a parquet file, or cannot be read.
-    """
+    """Return the names of the columns of a parquet file."""
     try:
         with closing(_lines(file)) as lines:
             return set(json.loads(next(lines)))

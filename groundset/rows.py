@@ -79,11 +79,7 @@ def check_length(where: str, text: str, most: int = MAX_TEXT) -> None:
 
 
 def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts in ``headings``, none if there is no such column.
-
-    Raises:
-        InputError: they are not a list of texts, or too many or too long.
-    """
+    """Return the texts in ``headings``, none if there is no such column."""
     headings = fields.get("headings") or []
     if not isinstance(headings, list) or not all(isinstance(heading, str) for heading in headings):
         raise InputError(f"{where}, column headings: must be a list of texts")
@@ -94,11 +90,7 @@ def headings_of(where: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the two offsets in ``start_end_idx``, or in ``start`` and ``end``, None if there are none.
-
-    Raises:
-        InputError: they are not whole numbers.
-    """
+    """Return the two offsets in ``start_end_idx``, or in ``start`` and ``end``, None if there are none."""
     span = fields.get("start_end_idx")
     if span is None and None not in (fields.get("start"), fields.get("end")):
         span = [fields["start"], fields["end"]]
@@ -110,11 +102,7 @@ def span_of(where: str, fields: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def metadata_of(where: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object in ``metadata`` as JSON knows it, empty if there is none.
-
-    Raises:
-        InputError: it is not an object, or nested too deep or too long.
-    """
+    """Return the object in ``metadata`` as JSON knows it, empty if there is none."""
     metadata = fields.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise InputError(f"{where}, column metadata: must be an object, not {type(metadata).__name__}")

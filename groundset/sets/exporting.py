@@ -36,11 +36,7 @@ def export_run(folder: Path, formats: str, out: Path, *, signed: bool = False) -
 
 
 def formats_named(formats: str) -> list[Export]:
-    """Return the formats of a list with commas.
-
-    Raises:
-        InputError: there is none of that name.
-    """
+    """Return the formats of a list with commas."""
     names = list(dict.fromkeys(name.strip() for name in formats.split(",") if name.strip()))
     for name in names or [formats]:
         if name not in EXPORTS:
@@ -65,11 +61,7 @@ def exported_run(folder: Path, *, signed: bool = False) -> "Run":
 
 
 def write_set(run: "Run", formats: Sequence[Export], out: Path) -> Exported:
-    """Write an evaluation set in one format or several; see :func:`export_run`.
-
-    Raises:
-        InputError: the set is not valid, or a folder cannot be written.
-    """
+    """Write an evaluation set in one format or several; see :func:`export_run`."""
     check_set(run)
     folders = [out] if len(formats) == 1 else [out / each.name for each in formats]
     if len(formats) > 1 and out.exists() and not out.is_dir():
@@ -85,11 +77,7 @@ def write_set(run: "Run", formats: Sequence[Export], out: Path) -> Exported:
 
 
 def check_set(run: "Run") -> None:
-    """Refuse what no reader could use: nothing to ask, ids that are empty or occur twice, references that lead nowhere.
-
-    Raises:
-        InputError: the message names the sample or the chunk.
-    """
+    """Refuse what no reader could use: nothing to ask, ids that are empty or occur twice, references that lead nowhere."""
     if not run.samples:
         raise InputError("the run holds no samples, so there is nothing to export")
     _check_unique("question", (sample.id for sample in run.samples))

@@ -97,11 +97,7 @@ def relevant_ids(sample: Sample) -> list[str]:
 
 
 def as_file_name(split: str) -> str:
-    """Return the name of a split if it can name a file.
-
-    Raises:
-        InputError: it cannot.
-    """
+    """Return the name of a split if it can name a file."""
     if not _FILE_NAME.fullmatch(split):
         raise InputError(f"no file can be named after the split {split!r}; use letters, digits, - and _")
     return split

@@ -26,11 +26,7 @@ _QA_COLUMNS = (
 
 
 def write_hf(run: "Run", folder: Path) -> None:
-    """Write a `datasets.DatasetDict` for the questions, by split, and one for the corpus, which is one split.
-
-    Raises:
-        InputError: a split has a name that `datasets` does not take.
-    """
+    """Write a `datasets.DatasetDict` for the questions, by split, and one for the corpus, which is one split."""
     tables = {
         QA: {name: qa_table(samples) for name, samples in by_split(run.samples).items()},
         CORPUS: {CORPUS: corpus_table(run.chunks)},
@@ -43,11 +39,7 @@ def write_hf(run: "Run", folder: Path) -> None:
 
 
 def by_split(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
-    """Return the questions of each split, in the order in which splits first come; those without one are in ``test``.
-
-    Raises:
-        InputError: a split has a name that `datasets` does not take.
-    """
+    """Return the questions of each split, in the order in which splits first come; those without one are in ``test``."""
     found: dict[str, list[Sample]] = {}
     for sample in samples:
         name = sample.split or NO_SPLIT

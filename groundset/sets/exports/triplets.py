@@ -43,9 +43,6 @@ def write_triplets(run: "Run", folder: Path) -> None:
 
     All rows have as many negatives, ``NEGATIVES`` unless more than a tenth of them would then be left out: in a corpus
     of a few chunks there are not as many.
-
-    Raises:
-        InputError: the run has other splits, or splits that share a document.
     """
     splits = split_by_document(run)
     names = sorted(set(splits.samples.values()))
@@ -92,9 +89,6 @@ def split_by_document(run: "Run") -> Splits:
     Questions that chunks of several documents answer hold these together. Most of the questions go to ``train``, about
     a tenth each to ``dev`` and ``test``, and at least one document each if there are three. What is drawn depends on
     the ids alone, not on their order. Documents that nothing is asked about are shared out as the questions are.
-
-    Raises:
-        InputError: splits of the run share a document.
     """
     doc_ids = {chunk.chunk_id: chunk.doc_id for chunk in run.chunks}
     needed = {sample.id: [doc_ids[group[0]] for group in sample.retrieval_gt] for sample in run.samples}

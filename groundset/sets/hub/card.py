@@ -223,11 +223,7 @@ OTHER = "other"
 
 
 def licence_named(text: str) -> str:
-    """Return the identifier that a text names, whatever its case.
-
-    Raises:
-        InputError: the Hub knows none of that name; the message offers similar ones.
-    """
+    """Return the identifier that a text names, whatever its case."""
     name = text.strip().lower()
     if name in LICENCES:
         return name

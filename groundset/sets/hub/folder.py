@@ -22,12 +22,7 @@ _OURS = re.compile(f"{BEGIN}(?:(?!{BEGIN}).)*?{END}\n?", re.DOTALL)
 
 
 def write_tables(publication: Publication, folder: Path) -> None:
-    """Write everything that is published but the card into a folder; the same publication gives the same bytes.
-
-    Raises:
-        InputError: a split has a name that `datasets` does not take.
-        OSError: the disk is full.
-    """
+    """Write everything that is published but the card into a folder; the same publication gives the same bytes."""
     import pyarrow.parquet as pq
 
     run = publication.run
@@ -41,22 +36,13 @@ def write_tables(publication: Publication, folder: Path) -> None:
 
 
 def write_card(publication: Publication, folder: Path, theirs: str) -> None:
-    """Write the card into a folder, merged with ``theirs``, the one that is there already.
-
-    Raises:
-        InputError: their card cannot be read.
-        OSError: the disk is full.
-    """
+    """Write the card into a folder, merged with ``theirs``, the one that is there already."""
     where = f"{publication.repo}/{CARD}"
     _write(folder / CARD, merged_card(theirs, front_matter(publication), card_body(publication), where))
 
 
 def read_card(file: Path, where: str) -> str:
-    """Read the text of a card; ``where`` names it in messages.
-
-    Raises:
-        InputError: it is no text, or longer than any card.
-    """
+    """Read the text of a card; ``where`` names it in messages."""
     try:
         if file.stat().st_size > _LONGEST_CARD:
             raise InputError(f"{where}: {CARD} there is longer than {human_size(_LONGEST_CARD)}; shorten it there")
@@ -69,9 +55,6 @@ def write_dry(publication: Publication, folder: Path) -> None:
     """Write everything that would be published to a folder, replacing an earlier dry run; all or nothing.
 
     What a person wrote on the card of the earlier one stays, as it would on the Hub.
-
-    Raises:
-        InputError: the folder holds something else, or cannot be written.
     """
     check_own(folder, (CARD, PROVENANCE, *DATA))
     theirs = read_card(folder / CARD, str(folder)) if (folder / CARD).is_file() else ""
@@ -95,9 +78,6 @@ def merged_card(theirs: str, front: Mapping[str, Any], body: str, where: str) ->
         front: our front matter.
         body: our text with its marks.
         where: the name of the card in messages.
-
-    Raises:
-        InputError: their front matter cannot be read.
     """
     card = _parsed(theirs.replace("\r\n", "\n"), where)
     for name, value in front.items():

@@ -42,11 +42,7 @@ class Asking(NamedTuple):
 
 @contextmanager
 def asking_the_hub(repo: str) -> Iterator[Asking]:
-    """Yield the Hub's client with the user's token; every failure in the block is an error of one line.
-
-    Raises:
-        HubError: there is no token, or the Hub cannot be reached or refuses something.
-    """
+    """Yield the Hub's client with the user's token; every failure in the block is an error of one line."""
     import httpx
     from huggingface_hub import HfApi
 
@@ -83,11 +79,7 @@ class HubDataset:
         self._there: dict[str, Any] = {}
 
     def prepare(self, *, private: bool) -> None:
-        """Make the repository and the branch if they are missing, and list the files of the branch.
-
-        Raises:
-            InputError: --private, and the dataset is public.
-        """
+        """Make the repository and the branch if they are missing, and list the files of the branch."""
         from huggingface_hub.hf_api import RepoFile
 
         self._api.create_repo(self._repo, repo_type=_KIND, private=private or None, exist_ok=True)
@@ -104,11 +96,7 @@ class HubDataset:
             raise HubError(f"{self.url} lists more than {_MOST_FILES} files; name another repository")
 
     def card(self, aside: Path) -> str:
-        """Return the card on the Hub, empty if there is none; it is downloaded to the folder ``aside``.
-
-        Raises:
-            InputError: it is no text.
-        """
+        """Return the card on the Hub, empty if there is none; it is downloaded to the folder ``aside``."""
         if CARD not in self._there:
             return ""
         file = self._api.hf_hub_download(self._repo, CARD, repo_type=_KIND, revision=self._commit, local_dir=aside)

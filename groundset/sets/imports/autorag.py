@@ -21,11 +21,7 @@ _COLUMNS = ("qid", "query", "retrieval_gt", "generation_gt")
 
 
 def read_autorag(paths: Sequence[Path]) -> ForeignSet:
-    """Read both tables, from a folder or the two files.
-
-    Raises:
-        InputError: they are not there, or a row is wrong; the message names it.
-    """
+    """Read both tables, from a folder or the two files."""
     files = _tables(paths)
     if len(files) != 2:
         raise InputError(

@@ -94,11 +94,7 @@ class ImportFormat:
 
 
 def listed(paths: Sequence[Path]) -> list[Path]:
-    """Return files, and the files in folders, sorted; hidden ones are left out.
-
-    Raises:
-        InputError: there is no such file or folder, or it cannot be read.
-    """
+    """Return files, and the files in folders, sorted; hidden ones are left out."""
     found: list[Path] = []
     for path in paths:
         try:

@@ -23,9 +23,6 @@ def read_beir(paths: Sequence[Path]) -> ForeignSet:
     """Read a folder.
 
     Chunks without text and questions without a relevant chunk, which such sets often hold, are left out.
-
-    Raises:
-        InputError: a file is missing, or a row is wrong; the message names it.
     """
     folder = paths[0]
     if len(paths) > 1 or not _knows(paths):

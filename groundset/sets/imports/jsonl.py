@@ -23,11 +23,7 @@ _OWN = ("id", "question", "answer", "contexts", "passage", "evolution", "languag
 
 
 def read_jsonl(paths: Sequence[Path]) -> ForeignSet:
-    """Read one file or several.
-
-    Raises:
-        InputError: there is none, or a row is wrong; the message names it.
-    """
+    """Read one file or several."""
     files = [path for path in listed(paths) if path.suffix.lower() == _SUFFIX and path in paths]
     if not files:
         raise InputError(f"{named(paths)}: jsonl is one file or several that end with {_SUFFIX}")

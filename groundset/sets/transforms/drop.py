@@ -78,11 +78,7 @@ def drop_run(folder: Path, where: str, out: Path) -> list[str]:
 
 
 def list_drops(folder: Path, where: str) -> tuple[list[Sample], int]:
-    """Return the samples of a run that would be dropped, and how many there are in all; nothing is written.
-
-    Raises:
-        InputError: the condition or the folder is wrong.
-    """
+    """Return the samples of a run that would be dropped, and how many there are in all; nothing is written."""
     run = Run.loaded(folder)
     return [run.samples[place] for place in sorted(_going(run, where))], len(run.samples)
 
@@ -94,11 +90,7 @@ def _going(run: Run, where: str) -> set[int]:
 
 
 def matching(where: str, samples: Sequence[Sample], verdicts: Mapping[str, str]) -> list[int]:
-    """Return the places of the samples that meet a condition over ``COLUMNS`` and ``review``, the verdict by id.
-
-    Raises:
-        InputError: it is not a condition; the message says why.
-    """
+    """Return the places of the samples that meet a condition over ``COLUMNS`` and ``review``, the verdict by id."""
     found = []
     try:
         with warnings.catch_warnings():

@@ -62,9 +62,6 @@ def merged_content(runs: Sequence[Run]) -> Run:
     """Merge loaded runs that one model embedded.
 
     Each sample says in its metadata which ``run`` it comes from. Reviews go with their samples and rejects.
-
-    Raises:
-        InputError: a document is cut in different ways.
     """
     corpus, joined = JoinedCorpus(), _Joined([], [], [])
     names: list[str] = []

@@ -35,11 +35,7 @@ class JoinedCorpus:
         return np.stack(self._rows)
 
     def add(self, run: Run, name: str) -> dict[str, Chunk]:
-        """Add the corpus of a run; return the merged chunk of each of its chunks, by its id there.
-
-        Raises:
-            InputError: a document is cut otherwise than in an earlier run; the message names it and the run.
-        """
+        """Add the corpus of a run; return the merged chunk of each of its chunks, by its id there."""
         documents = {document.doc_id: self._known(document) for document in run.documents}
         self._check_cuts(run.chunks, documents, name)
         same = {chunk.chunk_id: self._same(chunk, documents[chunk.doc_id]) for chunk in run.chunks}

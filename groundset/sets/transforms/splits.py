@@ -76,11 +76,7 @@ def _reached(samples: Sequence[Sample], names: Sequence[str]) -> list[str]:
 
 
 def splits_of(run: Run, shares: Mapping[str, float], seed: int = 0) -> list[str]:
-    """Return the split of each sample.
-
-    Raises:
-        InputError: there are fewer groups than splits.
-    """
+    """Return the split of each sample."""
     samples = run.samples
     groups = groups_of(samples, run.question_vectors, run.chunks)
     if len(groups) < len(shares):

@@ -107,11 +107,7 @@ class _Embedder:
 
     @property
     def model(self) -> Any:
-        """Return the loaded model.
-
-        Raises:
-            InputError: it has other weights than the one of the run.
-        """
+        """Return the loaded model."""
         if self._loaded is None:
             from groundset.retrieval.embedder import load_embedder
 

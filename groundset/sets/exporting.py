@@ -77,7 +77,7 @@ def write_set(run: "Run", formats: Sequence[Export], out: Path) -> Exported:
 
 
 def check_set(run: "Run") -> None:
-    """Refuse what no reader could use: nothing to ask, ids that are empty or occur twice, references that lead nowhere."""
+    """Raise an InputError if there are no samples, an id is empty or occurs twice, or a reference leads nowhere."""
     if not run.samples:
         raise InputError("the run holds no samples, so there is nothing to export")
     _check_unique("question", (sample.id for sample in run.samples))

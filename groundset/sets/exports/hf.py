@@ -39,7 +39,7 @@ def write_hf(run: "Run", folder: Path) -> None:
 
 
 def by_split(samples: Sequence[Sample]) -> dict[str, list[Sample]]:
-    """Return the questions of each split, in the order in which splits first come; those without one are in ``test``."""
+    """Return the questions of each split, in the order in which splits first occur; without a split it is ``test``."""
     found: dict[str, list[Sample]] = {}
     for sample in samples:
         name = sample.split or NO_SPLIT

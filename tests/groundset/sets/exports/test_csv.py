@@ -3,12 +3,8 @@
 import csv
 import json
 
-import pandas as pd
-import pytest
-
 from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
-from groundset.sets.exports.csv import guarded
 from programs.types import Retrieval
 
 HOSTILE = [
@@ -27,11 +23,13 @@ def as_written(cell):
 
 
 def test_each_question_and_each_chunk_is_a_row(content, samples, chunks, tmp_path):
-    write_set(content, [EXPORTS["csv"]], tmp_path / "out")
+    lost = Retrieval(rank=None, retrieved_id="x", retrieved_content="x", score=0)
+    samples = [samples[0].model_copy(update={"retrieval": lost, "metadata": {"kind": "time"}}), samples[1]]
+    write_set(content.replace(samples=samples), [EXPORTS["csv"]], tmp_path / "out")
     first, second = read(tmp_path / "out" / "questions.csv")
     assert first["question"] == samples[0].question
     assert first["answer"] == "That it is “fine”."
-    assert (first["rank"], first["probability"], first["split"], first["kind"]) == ("1", "0.9", "", "")
+    assert (first["rank"], first["probability"], first["split"], first["kind"]) == ("", "0.9", "", "time")
     assert json.loads(second["chunk_ids"]) == ["clock-0000", "ferry-0001"]
     assert json.loads(second["retrieval_gt"]) == [["clock-0000"], ["ferry-0001"]]
     assert json.loads(second["contexts"]) == [chunk.text for chunk in samples[1].contexts]
@@ -40,15 +38,10 @@ def test_each_question_and_each_chunk_is_a_row(content, samples, chunks, tmp_pat
     assert [(row["chunk_id"], row["text"], int(row["start"])) for row in rows] == [
         (chunk.chunk_id, chunk.text, chunk.start) for chunk in chunks
     ]
-
-
-def test_it_is_utf8_that_excel_knows_with_the_line_ends_of_rfc_4180(content, tmp_path):
-    write_set(content, [EXPORTS["csv"]], tmp_path / "out")
-    for name, rows in (("questions.csv", 2), ("corpus.csv", 4)):
+    for name, count in (("questions.csv", 2), ("corpus.csv", 4)):
         raw = (tmp_path / "out" / name).read_bytes()
-        assert raw.startswith(b"\xef\xbb\xbf")
-        assert (raw.count(b"\r\n"), raw.count(b"\n")) == (rows + 1, rows + 1)
-    assert pd.read_csv(tmp_path / "out" / "questions.csv", dtype=str)["id"].tolist() == ["q-1", "q-2"]
+        assert raw.startswith(b"\xef\xbb\xbf"), "UTF-8 that Excel knows"
+        assert (raw.count(b"\r\n"), raw.count(b"\n")) == (count + 1, count + 1), "the line ends of RFC 4180"
 
 
 def test_no_cell_begins_a_formula_and_every_text_comes_back(content, samples, chunks, tmp_path):
@@ -67,17 +60,3 @@ def test_no_cell_begins_a_formula_and_every_text_comes_back(content, samples, ch
         for cell in row.values():
             assert cell.lstrip()[:1] not in set("=+-@＝＋－＠")
             assert cell[:1] not in set("\t\r\n\0")
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_only_what_begins_with_an_apostrophe_had_one_put_there(text):
-    assert guarded(text).removeprefix("'") == text
-    assert guarded("plain") == "plain"
-
-
-def test_a_rank_that_is_missing_is_an_empty_cell(content, samples, tmp_path):
-    lost = Retrieval(rank=None, retrieved_id="x", retrieved_content="x", score=0)
-    missing = [samples[0].model_copy(update={"retrieval": lost, "split": "dev", "metadata": {"kind": "time"}})]
-    write_set(content.replace(samples=missing), [EXPORTS["csv"]], tmp_path / "out")
-    [row] = read(tmp_path / "out" / "questions.csv")
-    assert (row["rank"], row["split"], row["kind"]) == ("", "dev", "time")

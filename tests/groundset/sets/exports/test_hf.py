@@ -14,10 +14,6 @@ from programs.errors import InputError
 HF = [EXPORTS["hf"]]
 
 
-def files(folder):
-    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_the_rows_of_a_set_are_read_back(content, samples, chunks, tmp_path, capfd):
     write_set(content, HF, tmp_path)
     assert capfd.readouterr().err == "", "no bar is drawn"
@@ -56,32 +52,6 @@ def test_types_do_not_depend_on_what_is_missing(samples, chunks):
     assert qa_table([full]).schema.field("rank").type == "int64"
     assert qa_table([full])["kind"].to_pylist() == ["time"]
     assert corpus_table([]).schema == corpus_table(chunks).schema
-
-
-def test_the_same_set_gives_the_same_bytes(content, tmp_path):
-    for name in ("first", "second"):
-        write_set(content, HF, tmp_path / name)
-    assert files(tmp_path / "first") == files(tmp_path / "second")
-
-
-def test_a_folder_of_documents_with_the_name_of_ours_is_refused(content, tmp_path):
-    (tmp_path / "corpus" / "letters").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"holds other files \(corpus/letters\)"):
-        write_set(content, HF, tmp_path)
-    (tmp_path / "corpus" / "letters" / "one.txt").write_text("precious")
-    with pytest.raises(InputError, match=r"holds other files \(corpus/letters/one\.txt\)"):
-        write_set(content, HF, tmp_path)
-    assert (tmp_path / "corpus" / "letters" / "one.txt").read_text() == "precious"
-
-
-def test_an_earlier_export_is_replaced_where_folders_cannot_change_places(content, tmp_path, monkeypatch):
-    def refuse(first, second):
-        raise OSError(38, "Function not implemented")
-
-    write_set(content, HF, tmp_path / "out")
-    monkeypatch.setattr("groundset.folders._exchange", refuse)
-    write_set(content.replace(samples=content.samples[:1]), HF, tmp_path / "out")
-    assert datasets.load_from_disk(tmp_path / "out" / "qa")["test"]["id"] == ["q-1"]
 
 
 def test_the_table_of_formats_needs_no_datasets():

@@ -14,7 +14,6 @@ from groundset.store.reviews import Review
 from programs.types import StepRecord
 
 REQUIREMENTS = sorted((Path(__file__).parents[3] / "peers" / "requirements").glob("*.txt"))
-FORMATS = ("argilla", "deepeval", "llamaindex", "ragas")
 MODEL = {"model_name": "smollm2-135m", "type": "ai"}
 READER = {"model_name": "", "type": "human"}
 
@@ -30,18 +29,6 @@ def lines(file: Path) -> list[dict]:
 
 def table(file: Path) -> object:
     return json.loads(file.read_text(encoding="ascii"))
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_the_same_set_gives_the_same_bytes_and_only_ascii(content, tmp_path, format):
-    files = []
-    for attempt in ("first", "second"):
-        folder = written(content, format, tmp_path / attempt)
-        files.append({path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()})
-    assert files[0] == files[1]
-    assert all(data.isascii() and data.endswith(b"\n") for data in files[0].values())
-    # A second export takes the place of the first: nothing in its folder is foreign to it.
-    written(content, format, tmp_path / "first")
 
 
 def test_ragas_has_a_row_for_each_question_in_both_of_its_schemas(content, chunks, tmp_path):

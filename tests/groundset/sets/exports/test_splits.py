@@ -33,7 +33,7 @@ def test_the_draw_hangs_on_ids_and_not_on_their_order(large):
     assert split_by_document(turned) == split_by_document(large)
 
 
-def test_questions_about_several_documents_hold_them_together(large):
+def test_documents_that_one_question_needs_or_that_answer_it_as_well_stay_together(large):
     apart = split_by_document(large).documents
     one, other = (min(name for name, split in apart.items() if split == wanted) for wanted in ("dev", "test"))
     first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
@@ -41,6 +41,9 @@ def test_questions_about_several_documents_hold_them_together(large):
     splits = split_by_document(large.replace(samples=[*large.samples, *linked]))
     assert len({splits.documents[name] for name in ("d00", one, other)}) == 1
     assert set(splits.samples.values()) == {"train", "dev", "test"}
+    known = sample("q", first[one]).model_copy(update={"retrieval_gt": ((first[one].chunk_id, first[other].chunk_id),)})
+    splits = split_by_document(large.replace(samples=[*large.samples, known]))
+    assert splits.documents[one] == splits.documents[other] == splits.samples["q"]
 
 
 def test_shares_are_of_questions_where_documents_have_more_and_less(large):
@@ -48,15 +51,6 @@ def test_shares_are_of_questions_where_documents_have_more_and_less(large):
     uneven = [sample(f"q-{name}-{n}", first[name]) for place, name in enumerate(first, 1) for n in range(place)]
     counts = Counter(split_by_document(large.replace(samples=uneven)).samples.values())
     assert counts == {"train": 656, "dev": 82, "test": 82}
-
-
-def test_a_chunk_that_answers_as_well_holds_its_document_too(large):
-    apart = split_by_document(large).documents
-    one, other = (min(name for name, split in apart.items() if split == wanted) for wanted in ("dev", "test"))
-    first = {chunk.doc_id: chunk for chunk in reversed(large.chunks)}
-    known = sample("q", first[one]).model_copy(update={"retrieval_gt": ((first[one].chunk_id, first[other].chunk_id),)})
-    splits = split_by_document(large.replace(samples=[*large.samples, known]))
-    assert splits.documents[one] == splits.documents[other] == splits.samples["q"]
 
 
 @pytest.mark.parametrize(("count", "found"), [(1, {"train"}), (2, {"train"}), (3, {"train", "dev", "test"})])

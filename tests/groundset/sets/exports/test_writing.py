@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from io import BufferedWriter
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from groundset import folders
 from groundset.sets.exporting import write_set
 from groundset.sets.exports import EXPORTS
 from programs.errors import InputError
@@ -19,25 +17,15 @@ from programs.errors import InputError
 AUTORAG = [EXPORTS["autorag"]]
 
 
-def test_an_earlier_export_is_replaced(content, tmp_path):
-    write_set(content, AUTORAG, tmp_path)
-    (tmp_path / ".qa.parquet.x1.groundset-part").write_text("left by a killed process")
-    write_set(content.replace(samples=content.samples[:1]), AUTORAG, tmp_path)
-    assert len(pd.read_parquet(tmp_path / "qa.parquet")) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus.parquet", "qa.parquet"]
-
-
 def test_a_folder_with_other_files_is_refused(content, tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(InputError, match="is a file, not a folder"):
+        write_set(content, AUTORAG, tmp_path / "out")
+    (tmp_path / "out").unlink()
     (tmp_path / "thesis.docx").write_text("precious")
     with pytest.raises(InputError, match=r"holds other files \(thesis\.docx\)"):
         write_set(content, AUTORAG, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.docx"]
-
-
-def test_a_file_in_the_place_of_the_folder_is_refused(content, tmp_path):
-    (tmp_path / "out").write_text("a file")
-    with pytest.raises(InputError, match="is a file, not a folder"):
-        write_set(content, AUTORAG, tmp_path / "out")
 
 
 def test_invalid_tables_are_refused_before_anything_is_written(content, documents, chunks, samples, tmp_path):
@@ -93,56 +81,24 @@ def test_several_formats_get_a_folder_each_all_or_none(content, tmp_path, monkey
     ]
 
 
-def test_folders_in_an_export_are_its_own_and_move_whole(content, tmp_path, monkeypatch):
+@pytest.mark.parametrize("exchanges", [True, False])
+def test_a_later_export_replaces_all_files_of_the_earlier_one(content, tmp_path, monkeypatch, exchanges):
     def nested(content, folder):
         (folder / "part").mkdir()
-        (folder / "part" / "a.txt").write_text(content.samples[-1].id)
+        for sample in content.samples:
+            (folder / "part" / f"{sample.id}.txt").write_text(sample.question)
         (folder / "index.txt").write_text("whole")
+
+    def refuse(first, second):
+        raise OSError(38, "Function not implemented")
 
     row = replace(AUTORAG[0], write=nested, files=("part", "*.txt"), last="index.txt")
     write_set(content, [row], tmp_path / "out")
-
-    def refuse(first, second):
-        raise OSError(38, "Function not implemented")
-
-    monkeypatch.setattr("groundset.folders._exchange", refuse)
+    (tmp_path / "out" / ".index.txt.x1.groundset-part").write_text("left by a killed process")
+    if not exchanges:
+        monkeypatch.setattr("groundset.folders._exchange", refuse)
     write_set(content.replace(samples=content.samples[:1]), [row], tmp_path / "out")
-    assert (tmp_path / "out" / "part" / "a.txt").read_text() == "q-1"
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["index.txt", "part"]
-
-
-def test_a_file_that_the_new_export_has_not_goes_with_the_old_one(content, tmp_path, monkeypatch):
-    def split(content, folder):
-        for sample in content.samples:
-            (folder / f"{sample.id}.txt").write_text(sample.question)
-
-    row = replace(AUTORAG[0], write=split, files=("q-*.txt",), last="q-1.txt")
-
-    def refuse(first, second):
-        raise OSError(38, "Function not implemented")
-
-    for stub in (False, True):
-        write_set(content, [row], tmp_path / "out")
-        if stub:
-            monkeypatch.setattr("groundset.folders._exchange", refuse)
-        write_set(content.replace(samples=content.samples[:1]), [row], tmp_path / "out")
-        assert [path.name for path in (tmp_path / "out").iterdir()] == ["q-1.txt"]
-
-
-def test_no_format_takes_its_place_before_all_are_complete(content, tmp_path, monkeypatch):
-    order: list[str] = []
-
-    def noting(name: str, step: Callable[..., None]) -> Callable[..., None]:
-        def noted(*arguments: object) -> None:
-            order.append(name)
-            step(*arguments)
-
-        return noted
-
-    for name in ("_complete", "_put"):
-        monkeypatch.setattr(folders, name, noting(name, getattr(folders, name)))
-    write_set(content, [EXPORTS["csv"], EXPORTS["ragas"]], tmp_path / "out")
-    assert order == ["_complete", "_complete", "_put", "_put"]
+    assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["index.txt", "part", "q-1.txt"]
 
 
 def test_formats_in_one_folder_are_refused(content, tmp_path):

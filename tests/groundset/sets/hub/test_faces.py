@@ -95,18 +95,3 @@ def test_a_dry_run_says_where_it_is(command, folder, tmp_path):
     status, said, err = command("push", folder, "--repo", "you/demo", "--licence", "other", "--dry-run", out)
     assert (status, err) == (0, "")
     assert said == f"2 questions and 3 chunks, as they would go to you/demo: {out}.\n"
-
-
-def test_wrong_options_are_one_line(command, folder, tmp_path, monkeypatch):
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "token"))
-    for arguments, told in (
-        ((folder, "--repo", "you/demo"), "Missing option '--licence'"),
-        ((folder, "--repo", "you/demo", "--licence", "cc"), "there is no token for the Hub"),
-        ((folder, "--repo", "you/demo", "--licence", "gpl-9"), "--licence gpl-9: the Hub knows no licence"),
-        ((folder, "--repo", "demo", "--licence", "mit"), "--repo demo: owner/name is expected"),
-        ((tmp_path, "--repo", "you/demo", "--licence", "mit"), "is not the folder of a run"),
-    ):
-        status, said, err = command("push", *arguments)
-        assert (status, said, err.count("\n")) == (2, "", 1), err
-        assert told in err

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pandas as pd
 import pytest
-from huggingface_hub import constants
+from huggingface_hub import constants, get_session
 
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore
@@ -29,7 +29,9 @@ def table(content):
 
 
 def test_a_run_becomes_a_dataset(hub, push, capfd):
+    hooks = get_session().event_hooks
     pushed = push()
+    assert get_session().event_hooks == hooks, "the Hub's client has its settings again"
     assert (pushed.questions, pushed.chunks, pushed.private) == (2, 3, False)
     assert pushed.url == f"{hub.url}/datasets/you/demo"
     assert sorted(pushed.changed) == OURS
@@ -109,11 +111,21 @@ def test_a_branch_is_made_and_main_stays(hub, push):
     assert push(branch="v1/draft").changed == ()
 
 
-def test_large_files_go_in_the_parts_that_the_hub_asks_for(hub, push):
+def test_large_parts_and_broken_connections_are_taken_up_again(hub, push):
     hub.part = 1000
-    push()
-    assert hub.count("?part=2") == 3
+    hub.failing = [("PUT /lfs/", 0), ("PUT /lfs/", 500), ("/preupload/", 503)]
+    assert sorted(push().changed) == OURS
+    assert hub.count("?part=2") >= 3
     assert len(table(hub.files("you/demo")[OURS[1]])) == 3
+
+
+def test_a_connection_that_breaks_for_good_leaves_a_retry_safe(hub, push):
+    hub.failing = [("PUT /lfs/", 0)] * 40
+    with pytest.raises(HubError, match=r"^127\.0\.0\.1:\d+ cannot be reached"):
+        push()
+    hub.failing = []
+    assert sorted(push().changed) == OURS
+    assert len(hub.repos["you/demo"].messages) == 2
 
 
 @pytest.mark.parametrize("status", [500, 503, 0])
@@ -126,22 +138,6 @@ def test_a_commit_that_fails_leaves_the_dataset_and_what_was_sent_is_not_sent_ag
     hub.asked.clear()
     assert sorted(push().changed) == OURS
     assert hub.count("PUT /lfs/") == 0
-
-
-def test_a_connection_that_breaks_is_taken_up_again(hub, push):
-    hub.failing = [("PUT /lfs/", 0), ("PUT /lfs/", 500), ("/preupload/", 503)]
-    assert sorted(push().changed) == OURS
-
-
-def test_a_connection_that_breaks_for_good_is_one_line_and_a_retry_is_safe(hub, push):
-    hub.failing = [("PUT /lfs/", 0)] * 40
-    with pytest.raises(
-        HubError, match=r"^127\.0\.0\.1:\d+ cannot be reached \(.*\); once it can, give the same command"
-    ):
-        push()
-    hub.failing = []
-    assert sorted(push().changed) == OURS
-    assert len(hub.repos["you/demo"].messages) == 2
 
 
 def test_an_answer_that_is_lost_is_no_second_commit(hub, push, monkeypatch):
@@ -165,7 +161,7 @@ def test_an_answer_that_is_lost_is_no_second_commit(hub, push, monkeypatch):
     ("request_", "status", "told"),
     [
         ("/repos/create", 401, "refuses the token; set HF_TOKEN to one that may write, or give `hf auth login`"),
-        ("/commit/", 403, "the token may not write to you/demo; set HF_TOKEN to one that may"),
+        ("/commit/", 403, "may not write to you/demo; set HF_TOKEN"),
         ("GET /api/datasets/you/demo", 404, "knows no you/demo, or not for this token"),
         ("/commit/", 409, "you/demo is being changed by somebody else; give the same command again"),
         ("/commit/", 412, "you/demo was changed meanwhile; give the same command again"),
@@ -209,24 +205,6 @@ def test_what_the_hub_remarks_on_the_card_is_told(hub, push):
     assert push.told[-1].endswith("- no tasks")
 
 
-def test_a_card_there_that_cannot_be_read_is_left_alone(hub, push):
-    hub.create("you/demo")
-    for content, told in (
-        (b"\xff\xfe", "is not UTF-8"),
-        (b"---\na: [\n---\n", "front matter"),
-        (b"---\n- a\n---\n", "front matter"),
-    ):
-        hub.put("you/demo", "README.md", content)
-        with pytest.raises(InputError, match=told):
-            push()
-        assert hub.files("you/demo")["README.md"] == content
-
-
-def test_the_namespace_of_somebody_else_is_refused(hub, push):
-    with pytest.raises(HubError, match="may not write to them/demo"):
-        push(repo="them/demo")
-
-
 @pytest.mark.parametrize("token", [None, "", "hf_wröng", "hf_wrong"])
 def test_without_a_token_that_counts_nothing_is_sent(hub, push, monkeypatch, tmp_path, token):
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
@@ -247,21 +225,19 @@ def test_the_token_file_of_the_hub_will_do_and_goes_nowhere_else(hub, push, monk
     assert not any(token in line for line in push.told)
 
 
-def test_without_a_network_it_is_one_line(push, monkeypatch):
-    monkeypatch.setenv("HF_ENDPOINT", "http://me:secret@127.0.0.1:9")
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        ("http://me:secret@127.0.0.1:9", "127.0.0.1:9"),
+        *((address, "HF_ENDPOINT") for address in ("nonsense", "http://[::1", "ftp://x", "http://", "http://x:y")),
+    ],
+)
+def test_an_endpoint_without_a_hub_is_named_without_its_password(push, monkeypatch, address, named):
+    monkeypatch.setenv("HF_ENDPOINT", address)
     monkeypatch.setenv("HF_TOKEN", "hf_x")
-    with pytest.raises(HubError) as failed:
+    with pytest.raises(HubError, match=named) as failed:
         push()
-    assert str(failed.value).startswith("127.0.0.1:9 cannot be reached (")
     assert "secret" not in str(failed.value)
-
-
-def test_an_endpoint_that_is_no_address_is_one_line(push, monkeypatch):
-    monkeypatch.setenv("HF_TOKEN", "hf_x")
-    for address in ("nonsense", "http://[::1", "ftp://x", "http://", "http://x:y"):
-        monkeypatch.setenv("HF_ENDPOINT", address)
-        with pytest.raises(HubError, match=r"^HF_ENDPOINT .* is no address of a Hub: https://huggingface\.co is one$"):
-            push()
 
 
 def test_a_server_that_is_no_hub_is_one_line(hub, push, monkeypatch):
@@ -294,17 +270,16 @@ def test_without_room_for_temporary_files_nothing_is_asked(hub, push, monkeypatc
     assert hub.asked == []
 
 
-@pytest.mark.parametrize("repo", ["demo", "a/b/c", "you/../x", "you/de mo", "you/demo.git", "/demo", "you/", ""])
-def test_a_name_that_is_none_is_refused(hub, push, repo):
-    with pytest.raises(InputError, match=r"--repo .*: owner/name is expected"):
-        push(repo=repo)
-    assert hub.asked == []
-
-
-@pytest.mark.parametrize("branch", ["", "refs/pr/1", "a..b", "-x", "a b", "x/", "x.lock", 'a"b', "a//b", "a\n"])
-def test_a_branch_that_is_none_is_refused(hub, push, branch):
-    with pytest.raises(InputError, match="--branch"):
-        push(branch=branch)
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        *(("repo", name) for name in ("demo", "a/b/c", "you/../x", "you/de mo", "you/demo.git", "/demo", "you/", "")),
+        *(("branch", name) for name in ("", "refs/pr/1", "a..b", "-x", "a b", "x/", "x.lock", 'a"b', "a//b", "a\n")),
+    ],
+)
+def test_names_of_repositories_and_branches_are_checked(hub, push, option, value):
+    with pytest.raises(InputError, match=f"--{option}"):
+        push(**{option: value})
     assert hub.asked == []
 
 
@@ -394,18 +369,3 @@ def test_files_without_number_are_refused(hub, push, monkeypatch):
     monkeypatch.setattr("groundset.sets.hub.hub._MOST_FILES", 3)
     with pytest.raises(HubError, match=r"lists more than 3 files; name another repository$"):
         push(licence="mit")
-
-
-def test_a_card_of_megabytes_is_refused(hub, push):
-    push()
-    hub.put("you/demo", "README.md", b"# Ferries\n" * 200_000)
-    with pytest.raises(InputError, match=r"README\.md there is longer than 1\.0 MB; shorten it there$"):
-        push(licence="mit")
-
-
-def test_the_settings_of_the_hubs_client_are_as_before(hub, push):
-    from huggingface_hub import get_session
-
-    before = get_session().event_hooks
-    push()
-    assert get_session().event_hooks == before

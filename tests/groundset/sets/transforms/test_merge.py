@@ -82,19 +82,22 @@ def is_sound(of: Run) -> None:
 def test_two_runs_about_different_things_are_joined(tmp_path: Path) -> None:
     save_run(tmp_path / "a", content(), content().lineage("sample"))
     save_run(tmp_path / "b", other(), other().lineage("sample"))
-    told = merge_runs([tmp_path / "a", tmp_path / "b"], tmp_path / "out")
-    assert told[0] == "5 samples (simple 4, reasoning 1) on 5 chunks of 3 documents, made by `groundset merge a b`."
+    groundset.merge([groundset.open_run(tmp_path / "a"), str(tmp_path / "b")], out=tmp_path / "out")
+    with pytest.raises(groundset.InputError, match=r"^out .*holds a run already"):
+        groundset.merge([tmp_path / "a", tmp_path / "b"], out=tmp_path / "out")
+    merged = groundset.open_run(tmp_path / "out")
+    assert (
+        merged.summary.split("\n")[0]
+        == "5 samples (simple 4, reasoning 1) on 5 chunks of 3 documents, made by `groundset merge a b`."
+    )
     after = Run.loaded(tmp_path / "out")
     is_sound(after)
     assert [sample.metadata["run"] for sample in after.samples] == ["a"] * 4 + ["b"]
     assert after.samples[4].retrieval == Retrieval(
         rank=1, retrieved_id="mill-0001", retrieved_content=after.chunks[4].text, score=1
     ), "measured anew"
-    assert groundset.open_run(tmp_path / "out").record["corpus"]["documents"] == 3
-    assert [parent["name"] for parent in groundset.open_run(tmp_path / "out").record["lineage"]["parents"]] == [
-        "a",
-        "b",
-    ]
+    assert merged.record["corpus"]["documents"] == 3
+    assert [parent["name"] for parent in merged.record["lineage"]["parents"]] == ["a", "b"]
 
 
 def test_a_question_finds_what_another_run_holds_sooner() -> None:
@@ -274,12 +277,3 @@ def test_what_parts_of_one_set_read_is_counted_once() -> None:
     told = joined_settings([part, dict(part), elsewhere], 3, 5)
     assert told["corpus"]["files"] == 4
     assert told["skipped"] == part["skipped"] * 2
-
-
-def test_python_merges_runs_and_folders(tmp_path: Path) -> None:
-    save_run(tmp_path / "a", content(), content().lineage("sample"))
-    save_run(tmp_path / "b", other(), other().lineage("sample"))
-    run = groundset.merge([groundset.open_run(tmp_path / "a"), str(tmp_path / "b")], out=tmp_path / "out")
-    assert len(run) == 5
-    with pytest.raises(groundset.InputError, match=r"^out .*holds a run already"):
-        groundset.merge([tmp_path / "a", tmp_path / "b"], out=tmp_path / "out")

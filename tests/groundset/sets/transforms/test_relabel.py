@@ -15,6 +15,8 @@ from groundset.sets.transforms.relabel import relabel_run
 from programs.errors import InputError
 from programs.types import Sample, StepRecord
 
+Write = Callable[..., Run]
+
 
 class ByWords:
     """Finds a question good that begins with "When", on whatever passage it is asked; keeps what it was asked."""
@@ -48,7 +50,7 @@ def critic(monkeypatch: pytest.MonkeyPatch) -> ByWords:
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Run]:
+def write(tmp_path: Path) -> Write:
     def write(**changes: Any) -> Run:
         made = content(**changes)
         save_run(tmp_path / "run", made, made.lineage("import"))
@@ -61,7 +63,7 @@ def trail_of(sample: Sample, step: str) -> list[StepRecord]:
     return [record for record in sample.trail if record.step == step]
 
 
-def test_what_the_critic_refuses_becomes_a_reject(critic: ByWords, write: Callable[..., Run], tmp_path: Path) -> None:
+def test_what_the_critic_refuses_becomes_a_reject(critic: ByWords, write: Write, tmp_path: Path) -> None:
     before = write()
     lines = relabel_run(tmp_path / "run", tmp_path / "judged", critic="lm", lm="small", quiet=True)
     assert lines[0] == ("Judged 4 questions again by lm: 2 good, 2 bad (2 not clear). Before: 4 good, 0 bad.")
@@ -78,7 +80,7 @@ def test_what_the_critic_refuses_becomes_a_reject(critic: ByWords, write: Callab
     assert critic.asked[0]["passage"] == "The ferry Henn leaves Tollvik at nine."
 
 
-def test_they_can_be_kept_with_the_verdict(critic: ByWords, write: Callable[..., Run], tmp_path: Path) -> None:
+def test_they_can_be_kept_with_the_verdict(critic: ByWords, write: Write, tmp_path: Path) -> None:
     before = write()
     relabel_run(tmp_path / "run", tmp_path / "judged", critic="head", keep=True, quiet=True)
     after = Run.loaded(tmp_path / "judged")
@@ -91,9 +93,7 @@ def test_they_can_be_kept_with_the_verdict(critic: ByWords, write: Callable[...,
     assert Run.loaded(tmp_path / "again").samples == after.samples
 
 
-def test_only_what_was_said_of_the_question_itself_is_replaced(
-    critic: ByWords, write: Callable[..., Run], tmp_path: Path
-) -> None:
+def test_only_what_was_said_of_the_question_itself_is_replaced(critic: ByWords, write: Write, tmp_path: Path) -> None:
     first, *others = content().samples
     said = [
         StepRecord(step="judge", candidate=2, output={"question": "When?"}, probability=0.3, verdict="bad"),
@@ -113,7 +113,7 @@ def test_only_what_was_said_of_the_question_itself_is_replaced(
 
 
 def test_the_record_names_the_new_critic_and_forgets_what_the_old_one_promised(
-    critic: ByWords, write: Callable[..., Run], tmp_path: Path
+    critic: ByWords, write: Write, tmp_path: Path
 ) -> None:
     promised = {"judge": {"threshold": 0.4, "expected_good": 0.6, "interval": [0.5, 0.7]}, "chunk": {"threshold": 0.1}}
     write(settings={**content().settings, "compiled": promised})
@@ -126,7 +126,7 @@ def test_the_record_names_the_new_critic_and_forgets_what_the_old_one_promised(
 
 
 def test_what_the_new_critic_promises_is_told_unless_what_it_refuses_is_kept(
-    critic: ByWords, write: Callable[..., Run], tmp_path: Path
+    critic: ByWords, write: Write, tmp_path: Path
 ) -> None:
     write()
     critic.promised = {"judge": {"threshold": 0.3, "expected_good": 0.9, "interval": [0.8, 1.0]}}
@@ -137,9 +137,7 @@ def test_what_the_new_critic_promises_is_told_unless_what_it_refuses_is_kept(
     assert json.loads((tmp_path / "kept" / "run.json").read_text())["compiled"] == {"judge": {"threshold": 0.3}}
 
 
-def test_nothing_is_written_where_nothing_would_be_left(
-    critic: ByWords, write: Callable[..., Run], tmp_path: Path
-) -> None:
+def test_nothing_is_written_where_nothing_would_be_left(critic: ByWords, write: Write, tmp_path: Path) -> None:
     write(**vars(content().only([1, 3])))
     with pytest.raises(InputError, match=r"refuses all 2 questions of .* --keep keeps them"):
         relabel_run(tmp_path / "run", tmp_path / "judged", critic="lm", quiet=True)
@@ -147,7 +145,7 @@ def test_nothing_is_written_where_nothing_would_be_left(
 
 
 def test_a_folder_that_holds_something_is_refused_before_anything_is_judged(
-    critic: ByWords, write: Callable[..., Run], tmp_path: Path
+    critic: ByWords, write: Write, tmp_path: Path
 ) -> None:
     write()
     with pytest.raises(InputError, match="holds a run already"):

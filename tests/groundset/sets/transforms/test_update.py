@@ -15,6 +15,8 @@ from groundset.sets.transforms.update import Updated, update_run
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
 
+Update = Callable[[], Updated]
+
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
@@ -41,12 +43,12 @@ def run(docs: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def update(run: Path, docs: Path, tmp_path: Path) -> Callable[[], Updated]:
+def update(run: Path, docs: Path, tmp_path: Path) -> Update:
     return lambda: update_run(run, [docs], tmp_path / "now", quiet=True)
 
 
 def test_without_a_change_everything_is_as_it_was(
-    update: Callable[[], Updated], run: Path, loaded: list[Encoder], tmp_path: Path
+    update: Update, run: Path, loaded: list[Encoder], tmp_path: Path
 ) -> None:
     updated = update()
     assert (updated.kept, updated.cut_anew, updated.dropped) == (10, 0, [])
@@ -60,9 +62,7 @@ def test_without_a_change_everything_is_as_it_was(
     assert loaded == [], "nothing had to be embedded"
 
 
-def test_a_renamed_file_changes_paths_alone(
-    update: Callable[[], Updated], run: Path, docs: Path, tmp_path: Path
-) -> None:
+def test_a_renamed_file_changes_paths_alone(update: Update, run: Path, docs: Path, tmp_path: Path) -> None:
     (docs / "doc0.md").rename(docs / "zero.md")
     updated = update()
     assert updated.documents == {"unchanged": 4, "renamed": 1, "changed": 0, "new": 0, "gone": 0}
@@ -75,7 +75,7 @@ def test_a_renamed_file_changes_paths_alone(
 
 
 def test_a_document_whose_path_a_known_one_has_taken_over_is_gone(
-    update: Callable[[], Updated], docs: Path, loaded: list[Encoder]
+    update: Update, docs: Path, loaded: list[Encoder]
 ) -> None:
     (docs / "doc1.md").replace(docs / "doc0.md")
     updated = update()
@@ -84,7 +84,7 @@ def test_a_document_whose_path_a_known_one_has_taken_over_is_gone(
 
 
 def test_what_a_change_took_away_is_dropped_and_the_rest_finds_its_place(
-    update: Callable[[], Updated], run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
+    update: Update, run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
 ) -> None:
     before = Run.loaded(run)
     asked_about = {sample.contexts[0].chunk_id: sample.contexts[0] for sample in before.samples}.values()
@@ -125,7 +125,7 @@ def test_what_a_change_took_away_is_dropped_and_the_rest_finds_its_place(
 
 
 def test_ranks_are_those_among_the_chunks_of_today(
-    update: Callable[[], Updated], run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
+    update: Update, run: Path, docs: Path, loaded: list[Encoder], tmp_path: Path
 ) -> None:
     before = Run.loaded(run)
     first = before.samples[0]
@@ -139,7 +139,7 @@ def test_ranks_are_those_among_the_chunks_of_today(
 
 
 def test_the_record_speaks_of_the_documents_of_today(
-    update: Callable[[], Updated], docs: Path, loaded: list[Encoder], tmp_path: Path
+    update: Update, docs: Path, loaded: list[Encoder], tmp_path: Path
 ) -> None:
     (docs / "new.md").write_text("# New\n\n" + "Of something that nobody has asked about until now. " * 4)
     (docs / "empty.md").write_text("")
@@ -171,9 +171,7 @@ def test_documents_cannot_be_cut_where_nobody_knows_how(run: Path, docs: Path, t
         update_run(run, [docs], tmp_path / "now", quiet=True)
 
 
-def test_an_embedder_with_other_weights_is_refused(
-    update: Callable[[], Updated], docs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_embedder_with_other_weights_is_refused(update: Update, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Other(Encoder):
         sha256 = "0" * 64
 

@@ -29,14 +29,14 @@ class OpenedRun(Run):
     Attributes:
         folder: where it lies.
         samples: what was kept, in order; the run itself is a sequence of them.
-        rejects: what was refused, each with the step and the reason.
-        record: what ``run.json`` holds: configuration, models, counts, tokens, seconds.
-        summary: what was kept, what was refused and why, what it took: a few lines.
+        rejects: refused candidates, each with the step and the reason.
+        record: the content of ``run.json``: configuration, models, counts, tokens, seconds.
+        summary: how many were accepted and refused, why, and the cost, in a few lines.
     """
 
     @cached_property
     def summary(self) -> str:
-        """Return what was kept, what was refused and why, and what it took: a few lines."""
+        """Return how many samples were accepted and refused, why, and the cost, in a few lines."""
         return as_parameters("\n".join(self.summary_lines))
 
     @property

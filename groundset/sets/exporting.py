@@ -14,25 +14,17 @@ if TYPE_CHECKING:
 
 
 def export_run(folder: Path, formats: str, out: Path, *, signed: bool = False) -> Exported:
-    """Write the samples of a run as questions, and all of its chunks as the corpus.
+    """Write the samples of a run as questions, and all of its chunks as the corpus, in comma-separated formats.
 
-    Of a sample that was read, what the reader mended goes out; one that was refused does not. One format goes into
-    ``out`` itself, several into a folder each there: nothing changes before all are complete, and then each takes its
-    place whole, one right after the other. Files of an earlier export are replaced; a folder that holds anything else
-    is refused.
-
-    Args:
-        folder: the folder of a run.
-        formats: names of formats, with commas between them.
-        out: where the files go.
-        signed: only samples that a reader signed.
+    Samples are exported as reviewers corrected them, without those that they refused; with ``signed``, only those that
+    they signed. One format goes into ``out`` itself, several into a folder each there. Nothing changes before all are
+    complete. Files of an earlier export are replaced; a folder that holds anything else is refused.
 
     Raises:
         InputError: there is no such format or run, or the folder cannot be written.
     """
     chosen = formats_named(formats)
-    run = exported_run(folder, signed=signed)
-    return write_set(run, chosen, out)
+    return write_set(exported_run(folder, signed=signed), chosen, out)
 
 
 def formats_named(formats: str) -> list[Export]:
@@ -63,17 +55,17 @@ def exported_run(folder: Path, *, signed: bool = False) -> "Run":
 def write_set(run: "Run", formats: Sequence[Export], out: Path) -> Exported:
     """Write an evaluation set in one format or several; see :func:`export_run`."""
     check_set(run)
-    folders = [out] if len(formats) == 1 else [out / each.name for each in formats]
+    folders = [out] if len(formats) == 1 else [out / row.name for row in formats]
     if len(formats) > 1 and out.exists() and not out.is_dir():
         raise InputError(f"cannot write to {out}: it is a file, not a folder")
-    for each, folder in zip(formats, folders, strict=True):
-        check_own(folder, each.files)
-    lasts = {folder: each.last for each, folder in zip(formats, folders, strict=True)}
+    for row, folder in zip(formats, folders, strict=True):
+        check_own(folder, row.files)
+    lasts = {folder: row.last for row, folder in zip(formats, folders, strict=True)}
     with whole_folders(lasts) as asides:
-        for each, folder, aside in zip(formats, folders, asides, strict=True):
-            check_own(folder, each.files)  # once more: now that nobody else writes there
-            each.write(run, aside)
-    return Exported(len(run.samples), len(run.chunks) if any(each.corpus for each in formats) else 0)
+        for row, folder, aside in zip(formats, folders, asides, strict=True):
+            check_own(folder, row.files)  # once more: now that nobody else writes there
+            row.write(run, aside)
+    return Exported(len(run.samples), len(run.chunks) if any(row.corpus for row in formats) else 0)
 
 
 def check_set(run: "Run") -> None:

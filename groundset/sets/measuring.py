@@ -1,4 +1,4 @@
-"""Samples measured anew: what a critic says of them, and where a search finds their chunks."""
+"""Measure samples again: by a critic, and by a search for their chunks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -22,13 +22,10 @@ _SEARCHED_AT_ONCE = 256
 def judge_samples(
     samples: Sequence[Sample], critic: Critic, state: dict[str, Any] | None, advance: Callable[[int], object]
 ) -> Iterator[Decision]:
-    """Yield what a critic says of the question of each sample, on all of its contexts.
+    """Yield the decision of a critic on the question of each sample, with all of its contexts.
 
-    Args:
-        samples: what is judged.
-        critic: of the step ``judge``.
-        state: the compiled state of that step, if there is one.
-        advance: called after each batch with its size.
+    ``state`` is the compiled state of the step ``judge``, if there is one; ``advance`` is called with the size of each
+    batch.
     """
     for start in range(0, len(samples), _JUDGED_AT_ONCE):
         batch = samples[start : start + _JUDGED_AT_ONCE]
@@ -38,7 +35,7 @@ def judge_samples(
 
 
 def record_of(sample: Sample, decision: Decision) -> StepRecord:
-    """Return what the trail of a sample says of a decision on its question."""
+    """Build the record of a decision on the question of a sample, for its trail."""
     return StepRecord(
         step=JUDGE,
         output={"question": sample.question, **decision.as_output()},
@@ -49,15 +46,12 @@ def record_of(sample: Sample, decision: Decision) -> StepRecord:
 
 
 def with_ranks(run: Run) -> Run:
-    """Return the run with the round trip of every sample over all of its chunks.
-
-    ``retrieval_gt`` stays: which chunks answer a question as well is not looked for again.
-    """
+    """Return the run with the round trip of every sample over all of its chunks; ``retrieval_gt`` stays."""
     vectors = dict(zip((sample.question for sample in run.samples), run.question_vectors, strict=True))
     ids = [chunk.chunk_id for chunk in run.chunks]
     samples: list[Sample] = []
     with open_store("faiss", ids, run.chunk_vectors) as store:
-        index = ChunkIndex(run.chunks, store, lambda questions: np.stack([vectors[each] for each in questions]))
+        index = ChunkIndex(run.chunks, store, lambda questions: np.stack([vectors[question] for question in questions]))
         for start in range(0, len(run.samples), _SEARCHED_AT_ONCE):
             batch = run.samples[start : start + _SEARCHED_AT_ONCE]
             found = index.search_many([sample.question for sample in batch], min(SEARCH_DEPTH, len(ids)))

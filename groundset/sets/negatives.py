@@ -46,13 +46,8 @@ def mine(anchors: Sequence[Anchor], chunks: Sequence[Chunk], vectors: Vectors, w
     """Yield for each anchor the places of up to ``wanted`` negatives among ``chunks``.
 
     The most similar to the question come first. Where a search does not find enough, because the question finds its
-    positive late or not at all, chunks drawn by chance that keep the same rules come after them.
-
-    Args:
-        anchors: what negatives are wanted for.
-        chunks: what they are taken from.
-        vectors: a row of length one for each chunk.
-        wanted: how many of each.
+    positive late or not at all, chunks drawn by chance that keep the same rules follow. ``vectors`` has a row of length
+    one for each chunk.
     """
     chance = np.random.default_rng(0)
     with open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors) as store:

@@ -118,11 +118,11 @@ def _given(needed: Mapping[str, Sequence[str]], splits: Mapping[str, str]) -> di
 def _drawn(needed: Mapping[str, Sequence[str]]) -> dict[str, str]:
     from scipy.cluster.hierarchy import DisjointSet
 
-    together = DisjointSet(doc_id for documents in needed.values() for doc_id in documents)
+    linked = DisjointSet(doc_id for documents in needed.values() for doc_id in documents)
     for first, *others in needed.values():
         for other in others:
-            together.merge(first, other)
-    names = {doc_id: min(subset) for subset in together.subsets() for doc_id in subset}
+            linked.merge(first, other)
+    names = {doc_id: min(subset) for subset in linked.subsets() for doc_id in subset}
     if len(set(names.values())) < len(SHARES):
         return dict.fromkeys(names, max(SHARES, key=lambda split: SHARES[split]))
     splits = _share_out(Counter(names[documents[0]] for documents in needed.values()), SHARES)

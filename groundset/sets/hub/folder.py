@@ -118,7 +118,9 @@ def _united(theirs: Any, ours: Iterable[Any]) -> list[Any]:
 def _merged_configs(theirs: Any, ours: list[dict[str, Any]]) -> list[Any]:
     """Merge configurations by name; if a person made one of theirs the default, ours is none."""
     names = {config["config_name"] for config in ours}
-    others = [each for each in _as_list(theirs) if not (isinstance(each, dict) and each.get("config_name") in names)]
+    others = [
+        other for other in _as_list(theirs) if not (isinstance(other, dict) and other.get("config_name") in names)
+    ]
     if any(isinstance(other, dict) and other.get("default") for other in others):
         ours = [{name: value for name, value in config.items() if name != "default"} for config in ours]
     return [*ours, *others]

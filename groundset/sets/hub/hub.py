@@ -113,7 +113,7 @@ class HubDataset:
         there = self._there
         paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
         changed = [path for path in paths if path not in there or not _is_same(there[path], folder / path)]
-        gone = [path for path in there if path not in paths and any(fits(path, each) for each in DATA)]
+        gone = [path for path in there if path not in paths and any(fits(path, pattern) for pattern in DATA)]
         if not changed and not gone:
             return ()
         size = sum((folder / path).stat().st_size for path in changed)

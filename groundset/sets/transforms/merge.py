@@ -33,7 +33,7 @@ def merge_runs(folders: Sequence[Path], out: Path) -> list[str]:
         raise InputError("merge takes two runs or more, each once")
     runs = [Run.loaded(folder) for folder in folders]
     for folder, run in zip(folders[1:], runs[1:], strict=True):
-        one, other = (each.settings["models"]["embedder"] for each in (runs[0], run))
+        one, other = (merged.settings["models"]["embedder"] for merged in (runs[0], run))
         if (one.get("sha256") or one["name"]) != (other.get("sha256") or other["name"]):
             raise InputError(
                 f"{folder} was embedded by {other['name']}, {folders[0]} by {one['name']}, so no search can rank both; "
@@ -121,7 +121,7 @@ def _add_rejects(joined: list[Reject], rejects: Sequence[Reject], became: dict[s
 
 
 def _moved(sample: Sample, new_id: str, run: str, became: dict[str, Chunk]) -> Sample:
-    groups = (dict.fromkeys(became[each].chunk_id for each in group) for group in sample.retrieval_gt)
+    groups = (dict.fromkeys(became[name].chunk_id for name in group) for group in sample.retrieval_gt)
     return sample.model_copy(
         update={
             "id": new_id,

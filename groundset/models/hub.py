@@ -115,11 +115,7 @@ def parse_hub_name(text: str) -> HubSpec | None:
 
 
 def read_record(spec: HubSpec) -> HubRecord | None:
-    """Return the record of a file, None if it was never fetched.
-
-    Raises:
-        ModelError: the record cannot be read.
-    """
+    """Return the record of a file, None if it was never fetched."""
     file = record_file(spec)
     try:
         data = json.loads(small_text(file, _RECORD_BYTES))
@@ -134,11 +130,7 @@ def read_record(spec: HubSpec) -> HubRecord | None:
 
 
 def write_record(spec: HubSpec, record: HubRecord) -> None:
-    """Record what was fetched, beside it.
-
-    Raises:
-        InputError: it cannot be written.
-    """
+    """Record what was fetched, beside it."""
     write_text(record_file(spec), json.dumps({"name": spec.name, **record._asdict()}, indent=2) + "\n")
 
 
@@ -285,11 +277,7 @@ def pull_hub_file(spec: HubSpec, *, progress: PullProgress | None = None) -> tup
 
 
 def fetched_sha256(spec: HubSpec) -> str | None:
-    """Return the SHA-256 of a file of the Hub, None if it was never fetched.
-
-    Raises:
-        ModelError: what was recorded of it cannot be read.
-    """
+    """Return the SHA-256 of a file of the Hub, None if it was never fetched."""
     record = read_record(spec)
     return record and record.sha256
 

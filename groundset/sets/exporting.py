@@ -47,8 +47,8 @@ def exported_run(folder: Path, *, signed: bool = False) -> "Run":
     run = Run(folder)
     reviewed = run.reviewed(signed=signed)
     if run.samples and not reviewed.samples:
-        why = f"no sample of {folder} is signed" if signed else f"readers refused every sample of {folder}"
-        raise InputError(f"{why}; read them with `groundset review {folder}`")
+        why = f"no sample of {folder} is signed" if signed else f"reviewers refused every sample of {folder}"
+        raise InputError(f"{why}; review them with `groundset review {folder}`")
     return reviewed
 
 

@@ -103,7 +103,7 @@ def test_what_a_reader_mended_goes_out_mended_and_what_one_refused_stays(run, fo
     assert run("export", folder, "--format", "autorag", "--out", tmp_path / "all").status == 0
     read("ann", "bad", reason="vague")
     ran = run("export", folder, "--format", "autorag", "--out", tmp_path / "all")
-    assert (ran.status, f"readers refused every sample of {folder}" in ran.err) == (2, True)
+    assert (ran.status, f"reviewers refused every sample of {folder}" in ran.err) == (2, True)
     read("ann", None)
     read("bob", None)
     assert run("export", folder, "--format", "autorag", "--out", tmp_path / "all").status == 0

@@ -114,7 +114,7 @@ def test_the_share_that_readers_signed_comes_with_its_interval(card, run_of, tmp
     # Wilson's interval of 7 in 10 by hand: (0.7 + z²/20 ± z √(0.021 + z²/400)) / (1 + z²/10) with z = 1.96
     assert "People read 10 questions of this set: they signed 7 (70 of 100, 95 % interval 40 to 89, Wilson)" in told
     assert "refused 2, which are left out, and disagreed about 1." in told
-    assert "Only questions that a reader signed are in it." in card(folder, signed=True)
+    assert "Only questions that a reviewer signed" in card(folder, signed=True)
 
 
 def test_a_set_of_which_little_is_known_has_a_card(card, run_of, tmp_path):

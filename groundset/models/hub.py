@@ -107,10 +107,10 @@ def parse_hub_name(text: str) -> HubSpec | None:
     if spec is None or not _is_plain(spec.file) or not _is_plain(spec.revision):
         raise UnknownModelError(
             f"{text[:_LONGEST_NAME]!r} names no file of the Hugging Face Hub: {FORM} does, or the same with "
-            "@<revision>; ./hf/… is a file of this machine."
+            "@<revision>; ./hf/… is a file of this machine"
         )
     if _ONE_OF_SEVERAL.search(spec.file):
-        raise UnknownModelError(f"{text} is one part of a model in several files; name one that is a single file.")
+        raise UnknownModelError(f"{text} is one part of a model in several files; name one that is a single file")
     return spec
 
 
@@ -126,7 +126,7 @@ def read_record(spec: HubSpec) -> HubRecord | None:
         return None
     except (OSError, InputError, ValueError, KeyError, TypeError, RecursionError):
         pass
-    raise ModelError(f"{file} is damaged, so nobody knows which {spec.name} was fetched; delete it to fetch anew.")
+    raise ModelError(f"{file} is damaged, so nobody knows which {spec.name} was fetched; delete it to fetch anew")
 
 
 def write_record(spec: HubSpec, record: HubRecord) -> None:

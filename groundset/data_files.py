@@ -15,4 +15,4 @@ def data_path(*parts: str) -> Path:
     for folder in (_PACKAGE / "data", _PACKAGE.parent / "data"):
         if folder.is_dir():
             return folder.joinpath(*parts)
-    raise GroundsetError("The data files of groundset are missing; install it again")
+    raise GroundsetError("the data files of groundset are missing; install it again")

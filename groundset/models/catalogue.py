@@ -340,12 +340,12 @@ def get_entry(name: str) -> ModelEntry:
     entry = CATALOGUE.get(name)
     if entry is None:
         raise UnknownModelError(
-            f"The catalogue has no model {name!r}{near_matches(name)} `groundset models list` shows it"
+            f"the catalogue has no model {name!r}{near_matches(name)}; `groundset models list` shows its models"
         )
     return entry
 
 
 def near_matches(name: str) -> str:
-    """Return `; did you mean …?` for the catalogue names that resemble `name`, or a full stop."""
+    """Return ` (did you mean …?)` for the catalogue names that resemble `name`, or an empty string."""
     matches = difflib.get_close_matches(name.lower(), CATALOGUE, n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(matches)}?" if matches else "."
+    return f" (did you mean {' or '.join(matches)}?)" if matches else ""

@@ -87,7 +87,7 @@ def require_space(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise ModelError(
-            f"Not enough disk space in {folder}: {human_size(needed)} needed, {human_size(free)} free "
+            f"not enough disk space in {folder}: {human_size(needed)} needed, {human_size(free)} free "
             "(GROUNDSET_HOME moves the cache)"
         )
 
@@ -108,7 +108,7 @@ def storing(name: str, needs: str, place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in _FULL_DISK:
-            raise ModelError(f"The disk is full: {name} needs {needs} (GROUNDSET_HOME moves the cache)") from error
+            raise ModelError(f"the disk is full: {name} needs {needs} (GROUNDSET_HOME moves the cache)") from error
         where = error.filename or place
         raise ModelError(f"{name} cannot be stored: {error.strerror or error} ({where})") from error
 

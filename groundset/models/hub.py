@@ -245,14 +245,14 @@ def _attempt(source: HubSource, part: PartFile, token: str | None) -> Iterator[i
             resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
             yield from part.receive(response.iter_bytes(), resume=resumed)
     except OfflineModeIsEnabled as error:
-        raise DownloadError("The Hugging Face Hub is switched off by HF_HUB_OFFLINE") from error
+        raise DownloadError("the Hugging Face Hub is switched off by HF_HUB_OFFLINE") from error
     except httpx.HTTPStatusError as error:
         raise DownloadError(
-            f"The Hugging Face Hub answered {error.response.status_code} for {source.repo}/{part.file.path}"
+            f"the Hugging Face Hub answered {error.response.status_code} for {source.repo}/{part.file.path}"
         ) from error
     except httpx.HTTPError as error:
         reason = str(error) or type(error).__name__
-        raise DownloadError(f"The Hugging Face Hub cannot be reached ({reason})") from error
+        raise DownloadError(f"the Hugging Face Hub cannot be reached ({reason})") from error
 
 
 def pull_hub_file(spec: HubSpec, *, progress: PullProgress | None = None) -> tuple[Path, str]:

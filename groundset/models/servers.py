@@ -87,21 +87,21 @@ def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequ
 
     for cause in _causes(error):
         if isinstance(cause, UnusableAnswerError):
-            return f"{_place(spec)} {cause}."
+            return f"{_place(spec)} {cause}"
     status = getattr(error, "status", None)
     variables = getattr(error, "env_keys", ()) or ()
     if isinstance(error, exceptions.LMNotConfiguredError):
-        return f"{spec.name} wants a key: put it into {' or '.join(variables) or 'the environment'}."
+        return f"{spec.name} wants a key: put it into {' or '.join(variables) or 'the environment'}"
     if isinstance(error, exceptions.LMAuthError):
         return _wrong_key(spec, variables)
     if isinstance(error, exceptions.LMBillingError):
-        return f"{_place(spec)} wants to be paid: there is no credit left for this key."
+        return f"{_place(spec)} wants to be paid: there is no credit left for this key"
     if isinstance(error, exceptions.LMRateLimitError):
         wait = getattr(error, "retry_after", None)
         pause = f"; it asks to wait {wait:.0f} seconds" if wait else ""
-        return f"{_place(spec)} takes no more calls for now (429){pause}: try again later."
+        return f"{_place(spec)} takes no more calls for now (429){pause}: try again later"
     if _timed_out(error):
-        return f"{_place(spec)} did not answer in time; if it still loads its model, try again when it has."
+        return f"{_place(spec)} did not answer in time; if it still loads its model, try again when it has"
     if isinstance(error, exceptions.LMTransportError):
         return _no_way(spec, error)
     if isinstance(error, exceptions.LMInvalidRequestError):
@@ -109,14 +109,14 @@ def why_failed(spec: OpenAISpec | HostedSpec, error: BaseException, served: Sequ
             return _not_served(spec, served, is_named=spec.model in error.message)
         return _unknown_provider(spec)
     if getattr(error, "feature", None) == "n":  # nobody asks for several
-        return f"{_place(spec)} sent several choices where one was asked for."
+        return f"{_place(spec)} sent several choices where one was asked for"
     if isinstance(error, exceptions.LMConfigurationError | exceptions.LMUnsupportedFeatureError):
         return f"{spec.name} cannot be asked: {plain_words(error)}"
     if status == 503:
-        return f"{_place(spec)} is busy or still loads its model (503): try again."
+        return f"{_place(spec)} is busy or still loads its model (503): try again"
     if status is None or status < 400:
         return _no_model_server(spec)
-    return f"{_place(spec)} failed with status {status}."
+    return f"{_place(spec)} failed with status {status}"
 
 
 def plain_words(error: BaseException) -> str:
@@ -171,7 +171,7 @@ def _without_a_token(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None
     except (exceptions.LMError, UnusableAnswerError) as error:
         if _timed_out(error):
             late = "a model that takes longer to load must be loaded before"
-            return f"{_silence(spec, _TOKEN_SECONDS).rstrip('.')}; {late}."
+            return f"{_silence(spec, _TOKEN_SECONDS)}; {late}"
         if isinstance(error, exceptions.LMInvalidRequestError) and served and not _lists(served, spec):
             return _not_served(
                 spec, served, is_named=True
@@ -197,12 +197,12 @@ def _key(spec: OpenAISpec) -> str | None:
     """
     key = os.environ.get(_KEY_VARIABLE, "").strip() if spec.takes_key else ""
     if not key.isascii() or not key.isprintable():
-        raise UnreachableModelError(f"The key in {_KEY_VARIABLE} holds characters that none has; set it anew")
+        raise UnreachableModelError(f"the key in {_KEY_VARIABLE} holds characters that none has; set it anew")
     return key or None
 
 
 def _place(spec: OpenAISpec | HostedSpec) -> str:
-    return f"The model server at {spec.base_url}" if isinstance(spec, OpenAISpec) else spec.name
+    return f"the model server at {spec.base_url}" if isinstance(spec, OpenAISpec) else spec.name
 
 
 def _no_model_server(spec: OpenAISpec | HostedSpec) -> str:
@@ -210,7 +210,7 @@ def _no_model_server(spec: OpenAISpec | HostedSpec) -> str:
 
 
 def _silence(spec: OpenAISpec | HostedSpec, seconds: float) -> str:
-    return f"{_place(spec)} did not answer within {seconds:g} seconds."
+    return f"{_place(spec)} did not answer within {seconds:g} seconds"
 
 
 def _no_way(spec: OpenAISpec | HostedSpec, error: BaseException) -> str:
@@ -218,14 +218,14 @@ def _no_way(spec: OpenAISpec | HostedSpec, error: BaseException) -> str:
     where = f"at {spec.base_url}" if isinstance(spec, OpenAISpec) else f"for {spec.name}"
     causes = list(_causes(error))
     if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return f"No model server {where}: its host is unknown here."
+        return f"no model server {where}: its host is unknown here"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
         return (
-            f"No secure connection to the model server {where}: its certificate is not trusted, or it speaks http only."
+            f"no secure connection to the model server {where}: its certificate is not trusted, or it speaks http only"
         )
     if any(isinstance(cause, httpx.RemoteProtocolError) for cause in causes):
-        return f"What answers {where} is no model server: it does not speak HTTP."
-    return f"No model server answers {where}: is it running, and is the address right?"
+        return f"what answers {where} is no model server: it does not speak HTTP"
+    return f"no model server answers {where}: is it running, and is the address right?"
 
 
 def _timed_out(error: BaseException) -> bool:
@@ -243,21 +243,21 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _wrong_key(spec: OpenAISpec | HostedSpec, variables: Sequence[str]) -> str:
     if isinstance(spec, OpenAISpec) and not _key(spec):
-        return withheld(spec) or f"{_place(spec)} wants a key: put it into {_KEY_VARIABLE}."
+        return withheld(spec) or f"{_place(spec)} wants a key: put it into {_KEY_VARIABLE}"
     names = (_KEY_VARIABLE,) if isinstance(spec, OpenAISpec) else variables
-    return f"{_place(spec)} refuses the key in {' or '.join(names) or 'the environment'}."
+    return f"{_place(spec)} refuses the key in {' or '.join(names) or 'the environment'}"
 
 
 def _not_served(spec: OpenAISpec | HostedSpec, served: Sequence[str] | None, *, is_named: bool) -> str:
     if isinstance(spec, HostedSpec):
-        return f"{spec.name}: the provider has no such model."
+        return f"{spec.name}: the provider has no such model"
     if served and not _lists(served, spec):
         names = [name[:_LONGEST_NAME] for name in served[:_NAMED]]
         more = f" and {len(served) - _NAMED} more" if len(served) > _NAMED else ""
-        return f"{_place(spec)} does not serve {spec.model!r}; it serves {', '.join(names)}{more}."
+        return f"{_place(spec)} does not serve {spec.model!r}; it serves {', '.join(names)}{more}"
     if is_named or served is not None:
-        return f"{_place(spec)} does not serve {spec.model!r}."
-    return f"{_place(spec)} offers no chat completions there: a base URL mostly ends in /v1."
+        return f"{_place(spec)} does not serve {spec.model!r}"
+    return f"{_place(spec)} offers no chat completions there: a base URL mostly ends in /v1"
 
 
 def _unknown_provider(spec: OpenAISpec | HostedSpec) -> str | None:
@@ -267,4 +267,4 @@ def _unknown_provider(spec: OpenAISpec | HostedSpec) -> str | None:
         return None
     provider = spec.model.split("/")[0]
     known = {str(getattr(name, "value", name)) for name in providers}
-    return None if provider in known else f"{spec.name}: no provider is called {provider!r}."
+    return None if provider in known else f"{spec.name}: no provider is called {provider!r}"

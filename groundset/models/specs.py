@@ -112,8 +112,8 @@ def parse_spec(text: str) -> ModelSpec:
     if _HOSTED.fullmatch(text):
         return HostedSpec(text)
     raise UnknownModelError(
-        f"No model is called {text!r}{near_matches(text)} A catalogue name (`groundset models list`), "
-        f"a path to a .gguf file, {FORM}, openai/<model>@<base url> or provider/model names one"
+        f"no model is called {text!r}{near_matches(text)}; name one of `groundset models list`, "
+        f"a path to a .gguf file, {FORM}, openai/<model>@<base url> or provider/model"
     )
 
 
@@ -154,7 +154,7 @@ def _base_url(url: str) -> str:
         raise wrong
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UnknownModelError(
-            f"The base URL of {parts.hostname} must not carry credentials or a query; "
+            f"the base URL of {parts.hostname} must not carry credentials or a query; "
             "API keys come from the environment"
         )
     return url.rstrip("/")

@@ -191,13 +191,13 @@ def _load(spec: str, entry: ModelEntry | None, where: str, device: str) -> Any:
             if constants.HF_HUB_OFFLINE and privacy.took_the_hub_offline():
                 why = "the Hugging Face Hub was not asked; GROUNDSET_HUB=1 allows it"
             raise ModelError(
-                f"Embedder {spec!r} is neither a folder nor in the Hugging Face cache, and {why}{near_matches(spec)}"
+                f"embedder {spec!r} is neither a folder nor in the Hugging Face cache, and {why}{near_matches(spec)}"
             )
         return SentenceTransformer(where, device=device, trust_remote_code=False)
     except pickle.UnpicklingError as error:
-        raise ModelError(f"Embedder {spec!r} {_MORE_THAN_NUMBERS}") from error
+        raise ModelError(f"embedder {spec!r} {_MORE_THAN_NUMBERS}") from error
     except _LOAD_ERRORS as error:
-        raise ModelError(f"Embedder {spec!r} cannot be loaded{near_matches(spec)} {_first_line(error)}") from error
+        raise ModelError(f"embedder {spec!r} cannot be loaded{near_matches(spec)}: {_first_line(error)}") from error
 
 
 def _from_folder(spec: str, folder: Path, device: str) -> Any:
@@ -218,7 +218,7 @@ def _from_folder(spec: str, folder: Path, device: str) -> Any:
     except Exception as error:  # the libraries raise whatever they meet in a file that is damaged
         if damaged := _damaged_file(folder):
             raise DamagedModelError(f"{damaged} is damaged: {_first_line(error)}") from error
-        message = f"Embedder {spec!r} cannot be loaded{near_matches(spec)} {_first_line(error)}"
+        message = f"embedder {spec!r} cannot be loaded{near_matches(spec)}: {_first_line(error)}"
         raise DamagedModelError(message) from error
 
 

@@ -76,11 +76,11 @@ def load_parser(name: str, *, progress: PullProgress | None = None) -> Parser:
         return Parser(NONE, None, None)
     entry = CATALOGUE.get(name)
     if entry is None or entry.role != "parser":
-        what = f"is the name of another kind of model ({entry.role})." if entry else f"is no parser{near_matches(name)}"
-        raise UnknownModelError(f"{name} {what} `groundset models list` shows them; `none` goes without")
+        what = f"is the name of another kind of model ({entry.role})" if entry else f"is no parser{near_matches(name)}"
+        raise UnknownModelError(f"{name} {what}; `groundset models list` shows the parsers; `none` uses none")
     import spacy
 
     try:
         return Parser(name, entry.sha256, spacy.load(pull(name, progress=progress)))
     except (OSError, ValueError) as error:
-        raise ModelError(f"Parser {name} cannot be loaded: {str(error).splitlines()[0]}") from error
+        raise ModelError(f"parser {name} cannot be loaded: {str(error).splitlines()[0]}") from error

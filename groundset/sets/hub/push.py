@@ -96,7 +96,7 @@ def _check_repo(repo: str) -> None:
     from huggingface_hub.errors import HFValidationError
 
     hub: Any = utils
-    wrong = InputError(f"--repo {repo}: owner/name is expected, both of letters, digits, -, _ and ")
+    wrong = InputError(f"--repo {repo}: owner/name is expected, both of letters, digits and the signs . - _")
     try:
         hub.validate_repo_id(repo)
     except HFValidationError as error:

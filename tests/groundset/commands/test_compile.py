@@ -107,9 +107,9 @@ def test_training_that_ends_early_leaves_a_run_for_each_step(run, tmp_path, monk
     [
         (("colour",), "colour: no such step to compile; choose of agree, answer"),
         (("answer", "--optimizer", "magic"), "--optimizer magic: no such strategy; choose one of finetune"),
-        (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm."),
-        (("answer",), "--optimizer fit-head compiles chunk, grounding, judge, same; answer is not fitted."),
-        (("agree",), "agree is not fitted."),
+        (("answer", "--optimizer", "gepa"), "--optimizer gepa compiles for a language model: name it with --lm"),
+        (("answer",), "--optimizer fit-head compiles chunk, grounding, judge, same; answer is not fitted"),
+        (("agree",), "agree is not fitted"),
         (("answer", "--optimizer", "mipro", "--lm", "tiny"), "--optimizer mipro needs a second model"),
         (("chunk", "--optimizer", "fit-ensemble", "--lm", "tiny"), "fit-ensemble compiles judge steps only"),
         (("judge", "--optimizer", "fit-ensemble"), "--optimizer fit-ensemble compiles for a language model"),
@@ -131,7 +131,7 @@ def test_a_server_that_does_not_answer_is_found_before_anything_is_written(run, 
     server = "openai/tiny@http://127.0.0.1:9/v1"
     ran = run("compile", step, "--optimizer", optimizer, "--lm", server, "--out", tmp_path / "out")
     assert ran.status == 2
-    assert "No model server answers at http://127.0.0.1:9/v1" in ran.err
+    assert "no model server answers at http://127.0.0.1:9/v1" in ran.err
     assert not (tmp_path / "out").exists()
 
 

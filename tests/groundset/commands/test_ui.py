@@ -75,11 +75,11 @@ def test_a_port_in_use_is_named(run, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     ran = run("ui", "--port", str(taken))
     assert ran.status == 2
-    assert f"--port: something answers on {taken} already; name another." in ran.err
+    assert f"--port: something answers on {taken} already; name another" in ran.err
 
 
 def test_a_server_is_opened_in_the_browser_itself(run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "https://example.org")
     ran = run("ui")
     assert ran.status == 2
-    assert "the tracking store https://example.org is a server: open it in a browser." in ran.err
+    assert "the tracking store https://example.org is a server: open it in a browser" in ran.err

@@ -200,7 +200,7 @@ def test_a_model_elsewhere_is_looked_up_where_it_was_named(
     before = sorted(tmp_path.rglob("*"))
     ran = run(*command, "--lm", lm, "--out", "out.jsonl")
     assert ran.status == 2
-    assert ran.err.startswith("groundset: error: No model server ")
+    assert ran.err.startswith("groundset: error: no model server ")
     assert ran.err.count("\n") == 1
     assert egress() == [host]
     assert sorted(tmp_path.rglob("*")) == before, "no folder, no MLflow run"
@@ -223,7 +223,7 @@ def test_an_address_that_is_none_is_one_line(
     option = () if command[-1] == "--teacher" else ("--lm",)
     ran = run(*command, *option, lm, "--out", "out.jsonl")
     assert ran.status == 2
-    told = f"{lm.partition('@')[2]!r} is no base URL: http://host:port/v1 is expected."
+    told = f"{lm.partition('@')[2]!r} is no base URL: http://host:port/v1 is expected"
     assert ran.err == f"groundset: error: {told}\n"
     assert egress() == []
     assert sorted(tmp_path.rglob("*")) == before

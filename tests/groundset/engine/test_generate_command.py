@@ -107,7 +107,7 @@ def test_fewer_than_asked(run, docs, tmp_path):
     again = run(docs, "--out", tmp_path / "run", *SMALL[2:], "--size", 500)
     assert (again.status, again.out) == (3, ran.out)
     kept = ran.out.split()[1]
-    assert again.err == f"The run in {tmp_path / 'run'} is finished: {kept} of 500 samples are there.\n"
+    assert again.err == f"The run in {tmp_path / 'run'} is finished: {kept} of 500 samples.\n"
 
 
 def test_quiet_means_silent(run, docs, tmp_path):
@@ -198,7 +198,7 @@ def test_a_server_that_does_not_answer_is_one_line_and_leaves_nothing(capsys, do
     with pytest.raises(SystemExit) as leaving:
         commands.main(["generate", str(docs), "--out", "run", "--lm", "openai/x@http://127.0.0.1:9/v1"])
     assert leaving.value.code == 2
-    told = "No model server answers at http://127.0.0.1:9/v1: is it running, and is the address right?"
+    told = "no model server answers at http://127.0.0.1:9/v1: is it running, and is the address right?"
     assert capsys.readouterr().err == f"groundset: error: {told}\n"
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -289,7 +289,7 @@ def test_a_server_that_fails_on_the_way_is_told_in_one_line(ask_server, serving,
         ran = ask_server("--out", tmp_path / "run", "--lm", server.spec)
         url = f"http://127.0.0.1:{server.server_port}/v1"
     assert ran.status == 1
-    wants = f"The model server at {url} wants a key: put it into GROUNDSET_API_KEY."
+    wants = f"the model server at {url} wants a key: put it into GROUNDSET_API_KEY"
     assert ran.err.splitlines()[-1] == f"groundset: error: {wants}"
 
 

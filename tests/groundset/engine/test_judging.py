@@ -76,9 +76,9 @@ def test_one_language_model_judges_by_either_name(decided: list[Any]) -> None:
 
 
 def test_a_critic_without_its_model_is_told_by_parameters() -> None:
-    with pytest.raises(groundset.InputError, match=r"^critic lm needs a language model \(lm\)\.$"):
+    with pytest.raises(groundset.InputError, match=r"^critic lm needs a language model \(lm\)$"):
         groundset.judge("questions", [ROW], critic="lm", quiet=True)
-    with pytest.raises(groundset.InputError, match=r"^critic verdict needs a language model \(lm\)\.$"):
+    with pytest.raises(groundset.InputError, match=r"^critic verdict needs a language model \(lm\)$"):
         groundset.judge("questions", [ROW], critic="verdict", quiet=True)
     with pytest.raises(groundset.InputError, match=r"^critic oracle: no such critic; choose one of head, lm, "):
         groundset.judge("questions", [ROW], critic="oracle", quiet=True)

@@ -50,5 +50,5 @@ def test_parts_are_in_order(name, count, last):
 def test_unknown_name_offers_the_nearest():
     with pytest.raises(UnknownModelError, match=r"did you mean .*smollm2-135m.*groundset models list"):
         get_entry("smollm-135m")
-    with pytest.raises(UnknownModelError, match=r"no model 'zzz'\. `groundset"):
+    with pytest.raises(UnknownModelError, match=r"no model 'zzz'; `groundset"):
         get_entry("zzz")

@@ -97,8 +97,8 @@ def test_an_unreachable_hub_costs_little_and_is_told(both, nowhere, copied, note
     start = time.monotonic()
     pull_entry(both, progress=notes, hub=True)
     assert time.monotonic() - start < 4
-    assert notes.lines[0].startswith("The Hugging Face Hub cannot be reached (")
-    assert notes.lines[0].endswith("Trying the next source.")
+    assert notes.lines[0].startswith("the Hugging Face Hub cannot be reached (")
+    assert notes.lines[0].endswith("trying the next source.")
     assert not hub_answers()
 
 
@@ -108,7 +108,7 @@ def test_wrong_bytes_from_the_hub_are_refused(hub_entry, both, hub, copied, home
         pull_entry(hub_entry, progress=notes, hub=True)
     assert not list((home / "partial" / "tiny").iterdir())
     assert pull_entry(both, progress=notes, hub=True).read_bytes() == PAYLOAD
-    assert "refused and deleted. Trying the next source." in notes.lines[0]
+    assert "refused and deleted; trying the next source." in notes.lines[0]
 
 
 def test_a_file_that_the_hub_does_not_have_is_named(hub_entry, hub, notes):

@@ -113,7 +113,7 @@ def test_finished_wheels_survive_a_failure(split_entry, copied, home, notes, whe
 def test_a_disk_without_room_is_told_before_anything_is_fetched(split_entry, copied, home, notes, monkeypatch):
     full = shutil.disk_usage(home.parent)._replace(free=1000)
     monkeypatch.setattr(download.shutil, "disk_usage", lambda _: full)
-    with pytest.raises(ModelError, match=r"Not enough disk space in .*1,000 bytes free.*GROUNDSET_HOME"):
+    with pytest.raises(ModelError, match=r"not enough disk space in .*1,000 bytes free.*GROUNDSET_HOME"):
         pull_entry(split_entry, progress=notes)
     assert not copied
 
@@ -123,7 +123,7 @@ def test_a_disk_that_fills_up_leaves_only_what_can_be_resumed(split_entry, copie
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(download.os, "fsync", full)
-    with pytest.raises(ModelError, match=r"^The disk is full: tiny needs 1\.0 MB at \S+,") as caught:
+    with pytest.raises(ModelError, match=r"^the disk is full: tiny needs 1\.0 MB at \S+,") as caught:
         pull_entry(split_entry, progress=notes)
     assert "\n" not in str(caught.value)
     assert all(name.endswith(".whl") for name in files_below(home / "partial"))

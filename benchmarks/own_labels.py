@@ -21,9 +21,9 @@ import numpy.typing as npt
 from groundset.compiling.labels import label_files
 from groundset.retrieval.embedder import load_embedder
 from optimizers.fit_critic import rows_of
-from optimizers.fit_head import fit_head, probabilities
 from optimizers.gold import read_decided
 from optimizers.labels import ChunkLabel, read_labels
+from optimizers.logistic import fit_head, probabilities
 from optimizers.measures import area_under_roc, bootstrap, paired_gain
 from optimizers.steps import FITTED
 from programs.languages import LANGUAGES

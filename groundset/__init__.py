@@ -12,7 +12,7 @@ from groundset import privacy
 if TYPE_CHECKING:
     from groundset.api import Chunks, Compared, chunk, compare, import_files, judge, merge, open_run
     from groundset.generating import generate
-    from groundset.opened import OpenedRun as Run
+    from groundset.public_run import OpenedRun as Run
     from programs.errors import (
         ChecksumError,
         CriticError,
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
         LeakError,
         ModelError,
         OptimizerError,
-        PromiseError,
         PromotionError,
         RunError,
         RunMismatchError,
         StateError,
         StrategyError,
+        TargetPrecisionError,
         TrackingError,
         UnknownModelError,
         UnreachableModelError,
@@ -64,7 +64,6 @@ __all__ = [
     "LeakError",
     "ModelError",
     "OptimizerError",
-    "PromiseError",
     "PromotionError",
     "Reject",
     "Run",
@@ -73,6 +72,7 @@ __all__ = [
     "Sample",
     "StateError",
     "StrategyError",
+    "TargetPrecisionError",
     "TrackingError",
     "UnknownModelError",
     "UnreachableModelError",
@@ -93,7 +93,7 @@ _HOMES = {
     ),
     **dict.fromkeys(("Chunk", "Document", "Reject", "Sample"), "programs.types"),
     "generate": "groundset.generating",
-    "Run": "groundset.opened",
+    "Run": "groundset.public_run",
 }
 
 _CLASSES = {"Run": "OpenedRun"}  # what a name stands for, where that is called otherwise in its module

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from groundset.corpus import SkippedFile
-    from groundset.opened import OpenedRun
+    from groundset.public_run import OpenedRun
     from groundset.report.comparison import RunComparison
     from groundset.run import Run
 
@@ -89,7 +89,7 @@ def open_run(path: str | Path) -> "OpenedRun":
     Raises:
         InputError: the folder holds no run.
     """
-    from groundset.opened import OpenedRun
+    from groundset.public_run import OpenedRun
     from groundset.store.record import read_record
 
     (folder,) = paths_of("path", path)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from groundset.unfinished import working_folder
+from groundset.working_folders import working_folder
 from programs.errors import InputError
 
 STANDARD_OUTPUT = Path("-")

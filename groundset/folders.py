@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.files import new_file_mask, why_not_made
-from groundset.unfinished import is_leftover, remove_leftovers, working_folder
+from groundset.working_folders import is_leftover, remove_leftovers, working_folder
 from programs.errors import InputError
 
 _WORKING_FOLDER = -100  # AT_FDCWD: paths are relative to the working folder, as everywhere

@@ -10,8 +10,8 @@ from groundset.commands.declare import as_values, with_arguments
 from groundset.commands.generate import GenerateOptions, generate_parameters
 from groundset.engine.config import RunConfig
 from groundset.engine.generation import make_run
-from groundset.opened import OpenedRun
 from groundset.options import as_parameters, for_python
+from groundset.public_run import OpenedRun
 from groundset.store.record import run_files
 
 _PARAMETERS = sorted(generate_parameters(), key=lambda each: each.python_name != "docs")

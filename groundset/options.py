@@ -9,7 +9,7 @@ called from Python has them spelled as parameters (`chunk_size`) by :func:`as_pa
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, ParamSpec, Self, TypeVar
 
@@ -84,7 +84,8 @@ class CommandOptions(BaseModel):
         try:
             return cls(**given)
         except ValidationError as error:
-            raise wrong_options(error, given, "") from error
+            arguments = [name for name, field in cls.model_fields.items() if _is_argument(field)]
+            raise wrong_options(error, given, "", arguments=arguments) from error
 
 
 class ChunkingOptions(BaseModel):
@@ -129,7 +130,14 @@ def option_name(field: str) -> str:
     return "DOCS" if field == "documents" else "--" + field.replace("_", "-")
 
 
-def wrong_options(error: ValidationError, given: Mapping[str, Any], whole: str, file: Path | None = None) -> InputError:
+def wrong_options(
+    error: ValidationError,
+    given: Mapping[str, Any],
+    whole: str,
+    file: Path | None = None,
+    *,
+    arguments: Collection[str] = (),
+) -> InputError:
     """Build one error that lists everything wrong with options.
 
     Args:
@@ -137,8 +145,9 @@ def wrong_options(error: ValidationError, given: Mapping[str, Any], whole: str, 
         given: the options that were given, by name.
         whole: what to name where several options do not go together.
         file: where the options that were not given come from.
+        arguments: those that are arguments of the command, so that no flag names them.
     """
-    return InputError("; ".join(_explain(item, given, whole, file) for item in error.errors()))
+    return InputError("; ".join(_explain(item, given, whole, file, arguments) for item in error.errors()))
 
 
 def reason_of(message: str) -> str:
@@ -146,7 +155,12 @@ def reason_of(message: str) -> str:
     return _PREFIX.sub("", message)
 
 
-def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None) -> str:
+def _is_argument(field: FieldInfo) -> bool:
+    extra = field.json_schema_extra
+    return isinstance(extra, dict) and bool(extra.get("argument"))
+
+
+def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None, arguments: Collection[str]) -> str:
     place = [str(part) for part in error["loc"]]
     reason = reason_of(error["msg"])
     reason = reason[:1].lower() + reason[1:]
@@ -156,7 +170,8 @@ def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None
     value = given.get(field, error["input"])
     if error["type"] == "literal_error":
         reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"
-    where = option_name(field) if field in given or file is None else f"--config {file}: {field.replace('_', '-')}"
+    name = field.upper() if field in arguments and field != "documents" else option_name(field)
+    where = name if field in given or file is None else f"--config {file}: {field.replace('_', '-')}"
     return f"{where} {value}: {reason}"
 
 

@@ -9,7 +9,7 @@ from jinja2 import Environment
 from groundset.files import encodable, write_text
 
 if TYPE_CHECKING:
-    from groundset.opened import OpenedRun
+    from groundset.public_run import OpenedRun
 
 NAME = "samples.html"
 _FIRST = 5

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import dspy
 import numpy as np
 
-from optimizers.fit_head import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
 from optimizers.labels import SPLITS, Label, Labelled, QuestionLabel, Split, refuse_test_rows
+from optimizers.logistic import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
 from optimizers.measures import (
     Interval,
     area_under_roc,
@@ -26,11 +26,11 @@ from optimizers.steps import FITTED
 from optimizers.steps.worth import decision_value
 from programs.critics.base import Encoder
 from programs.critics.curve import CurvePoint
-from programs.critics.evidence import HEAD_EVIDENCE
+from programs.critics.head_features import HEAD_EVIDENCE
 from programs.critics.heads import CriticHeads
 from programs.critics.linear import LinearHead
 from programs.deciding import OVERALL, overall_of
-from programs.errors import LabelError, PromiseError
+from programs.errors import LabelError, TargetPrecisionError
 from programs.languages.table import Languages
 from programs.text import beginnings
 
@@ -77,7 +77,7 @@ def fit_critic(
     Raises:
         LeakError: train or dev hold rows of the test split.
         LabelError: a split has too few good or bad rows.
-        PromiseError: the dev rows do not support the precision.
+        TargetPrecisionError: the dev rows do not support the precision.
     """
     fitting = FITTED[step]
     refuse_test_rows([*splits["train"], *splits["dev"]])
@@ -272,7 +272,7 @@ def lowest_threshold(curve: Sequence[CurvePoint], target: float) -> CurvePoint:
     """Return the lowest threshold whose precision is at least ``target`` with 95 % confidence (one-sided).
 
     Raises:
-        PromiseError: no threshold that accepts ten rows or more reaches it; the message names the best bound.
+        TargetPrecisionError: no threshold that accepts ten rows or more reaches it; the message names the best bound.
     """
     bounds = [(lower_bound(point.good, point.accepted), point) for point in curve if point.accepted >= _FEWEST_ACCEPTED]
     kept = [point for bound, point in bounds if bound >= target]
@@ -280,7 +280,7 @@ def lowest_threshold(curve: Sequence[CurvePoint], target: float) -> CurvePoint:
         return kept[0]
     best = max((bound for bound, _ in bounds), default=0.0)
     rows = curve[0].accepted if curve else 0
-    raise PromiseError(
+    raise TargetPrecisionError(
         f"--target-precision {target:g}: {rows} labelled rows support no more than {best:.2f}; "
         "ask for less or add labels (--labels)"
     )

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from optimizers.gold_rows import ComparedGold, GoldRow
 from optimizers.labels import AnsweredLabel, ChunkLabel, Label, Labelled, QuestionLabel, parse_label, read_labels
-from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
+from optimizers.rows import Problem, first_fault, refuse_problems, valid_rows
 from optimizers.steps import COMPILABLE
 from optimizers.steps.base import Decided
 
@@ -45,7 +45,7 @@ def read_annotated(files: Sequence[Path]) -> list[Label | GoldRow]:
     Raises:
         LabelError: the first problem of the files.
     """
-    found: tuple[list[Label | GoldRow], list[Problem]] = sound_rows(files, _parse)
+    found: tuple[list[Label | GoldRow], list[Problem]] = valid_rows(files, _parse)
     rows, problems = found
     refuse_problems(problems)
     return rows
@@ -57,7 +57,7 @@ def check(files: Sequence[Path]) -> list[Problem]:
     Raises:
         LabelError: a file cannot be read at all.
     """
-    return sound_rows(files, _parse)[1]
+    return valid_rows(files, _parse)[1]
 
 
 def _parse(row: dict[str, Any]) -> Label | GoldRow | str:

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Protocol, Self, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from optimizers.rows import Problem, first_fault, refuse_problems, sound_rows
+from optimizers.rows import Problem, first_fault, refuse_problems, valid_rows
 from programs.errors import LeakError
-from programs.evidence import KINDS
+from programs.features import KINDS
 from programs.reasons import AnswerLabel, ChunkReason, QuestionReason
 from programs.text import plain
 
@@ -204,7 +204,7 @@ def read_all(files: Sequence[Path]) -> list[Label]:
     Raises:
         LabelError: the first problem of the files.
     """
-    found: tuple[list[Label], list[Problem]] = sound_rows(files, _label_in)
+    found: tuple[list[Label], list[Problem]] = valid_rows(files, _label_in)
     labels, problems = found
     refuse_problems(problems)
     return labels

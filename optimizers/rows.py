@@ -46,7 +46,7 @@ class Problem(NamedTuple):
         return f"{self.file}{place}: {self.message}"
 
 
-def sound_rows(
+def valid_rows(
     files: Sequence[Path], parse: Callable[[dict[str, Any]], _Row | str | None]
 ) -> tuple[list[_Row], list[Problem]]:
     """Return the rows that break no rule, in their order, and what is wrong with the others.

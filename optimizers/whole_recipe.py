@@ -8,7 +8,7 @@ from typing import Any, Self
 import dspy
 
 from programs.demos import Demos, in_language
-from programs.language import language_of
+from programs.language_detection import language_of
 from programs.recipes import RECIPES
 from programs.steps import STEPS
 from programs.tools import Tools

@@ -8,7 +8,7 @@ class GroundsetError(Exception):
 
 
 class InputError(GroundsetError):
-    """The input or an option is wrong; the message names it and the mend. Exit status 2."""
+    """The input or an option is wrong; the message names it and says how to fix it. Exit status 2."""
 
     exit_code = 2
 
@@ -94,13 +94,13 @@ class TrackingError(GroundsetError):
 
 
 class HubError(GroundsetError):
-    """The Hugging Face Hub cannot be reached or refuses something; the message names the mend. Exit status 2."""
+    """The Hugging Face Hub cannot be reached or refuses something; the message says how to fix it. Exit status 2."""
 
     exit_code = 2
 
 
 class OptimizerError(GroundsetError):
-    """Base of what compiling raises; the message is one clear line that names the mend. Exit status 2."""
+    """Base of what compiling raises; the message is one clear line that says how to fix it. Exit status 2."""
 
     exit_code = 2
 
@@ -113,7 +113,7 @@ class LeakError(OptimizerError):
     """A row of the test split was about to be trained on."""
 
 
-class PromiseError(OptimizerError):
+class TargetPrecisionError(OptimizerError):
     """The labels cannot support the precision that was asked for."""
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from programs.evidence import sentence_features
+from programs.features import sentence_features
 from programs.languages.base import Language, Syntax
 from programs.languages.table import Languages
 from programs.text import NAME, tokens

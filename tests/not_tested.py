@@ -1,4 +1,4 @@
-"""A plugin that ends a run of the tests by saying what was not tested on this machine, and what would mend it."""
+"""A plugin that ends a test run with the tests skipped on this machine, and the packages that they need."""
 
 from collections import Counter
 from typing import Any

@@ -204,7 +204,7 @@ def _generated(target: Target, folder: Path, documents: Path, spec: str, *, coun
 
 
 def tokens_without_number(target: Target, folder: Path) -> str:
-    """Bill 10^30 tokens, then be mended: the same command goes on."""
+    """Bill 10^30 tokens, then be corrected: the same command goes on."""
     documents = _documents(folder)
     usage = {"prompt_tokens": 10**30, "completion_tokens": 10**30, "total_tokens": 10**30}
     with serving(Honest(usage=usage)) as server:

@@ -29,7 +29,7 @@ class ExperimentsOptions(CommandOptions):
 def experiments(options: ExperimentsOptions) -> None:
     """Print the compiles."""
     from groundset.tracking.compiles import CompileStore, best_of
-    from groundset.tracking.place import shown
+    from groundset.tracking.location import shown
 
     store = CompileStore.open(options.tracking, create=False)
     found = [

@@ -9,8 +9,9 @@ from groundset.sets.exports import EXPORTS
 class ExportOptions(CommandOptions):
     """Write a run in the formats of other tools.
 
-    The questions are its samples, the corpus is all of its chunks. What a reader mended goes out as it was mended, what
-    a reader refused does not. Files of an earlier export are replaced; a folder that holds anything else is refused.
+    The questions are its samples, the corpus is all of its chunks. Samples that a reviewer corrected are written as
+    corrected, those that a reviewer refused are left out. Files of an earlier export are replaced; a folder that holds
+    anything else is refused.
     """
 
     run: RunFolder

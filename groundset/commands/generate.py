@@ -68,7 +68,7 @@ def generate(values: Mapping[str, Any]) -> None:
     if made.untracked:
         say(made.untracked, err=True)
     elif made.tracked and not options.quiet:
-        from groundset.tracking.place import where
+        from groundset.tracking.location import where
 
         left = f", without the samples: --track-texts sends them to {made.tracked.kept_from}"
         place = where(made.tracked.uri, usual=made.tracked.usual) + (left if made.tracked.kept_from else "")

@@ -22,13 +22,15 @@ class LabelsCheckOptions(CommandOptions):
 
 def check_files(options: LabelsCheckOptions) -> None:
     """Print what is wrong."""
+    from groundset.progress import counted
     from optimizers.gold import check, read_annotated
 
     problems = check(options.files)
     for problem in problems[:_SHOWN]:
         say(str(problem))
     if problems:
-        raise InputError(f"{len(problems)} problems in {len(options.files)} files; mend the rows named above")
+        found = f"{counted(len(problems), 'problem')} in {counted(len(options.files), 'file')}"
+        raise InputError(f"{found}; fix the rows named above")
     say(f"{len(read_annotated(options.files))} rows in {len(options.files)} files: nothing wrong.")
 
 

@@ -41,7 +41,7 @@ def _keep(run: Path, page: str, out: Path, texts: bool) -> None:
     """Keep a page where its run is tracked, and print that; a page that cannot be kept is no error."""
     from groundset.commands.output.targets import note
     from groundset.report.report import NAME
-    from groundset.tracking.place import where
+    from groundset.tracking.location import where
     from groundset.tracking.runs import log_report
     from programs.errors import InputError, TrackingError
 

@@ -101,7 +101,7 @@ def _steps(given: Sequence[str], rejects: Sequence["Reject"]) -> frozenset[str]:
 
 def _write_refused(run: "Run", steps: frozenset[str], options: ShowOptions) -> None:
     from groundset.files import write_rows
-    from groundset.store.pieces import refused_rows
+    from groundset.store.items import refused_rows
     from groundset.store.record import run_files
 
     assert options.out is not None

@@ -30,7 +30,7 @@ class UiOptions(CommandOptions):
 
 def ui(options: UiOptions) -> None:
     """Serve the pages of MLflow until Ctrl-C."""
-    from groundset.tracking.place import shown, tracking_place
+    from groundset.tracking.location import shown, tracking_place
 
     place = tracking_place(options.tracking, create=False)
     if place.uri.startswith(("http:", "https:")):

@@ -7,7 +7,7 @@ line reads the options from here.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groundset.compiling.whole import OpenedRecipe, open_recipe
+    from groundset.compiling.recipe import OpenedRecipe, open_recipe
 
 __all__ = ["OpenedRecipe", "open_recipe"]
 
@@ -15,6 +15,6 @@ __all__ = ["OpenedRecipe", "open_recipe"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from groundset.compiling import whole
+    from groundset.compiling import recipe
 
-    return getattr(whole, name)
+    return getattr(recipe, name)

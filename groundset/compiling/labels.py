@@ -27,7 +27,7 @@ from optimizers.public_sets import PUBLIC_SETS
 from optimizers.steps import FITTED
 from optimizers.steps.base import Decided
 from programs.errors import InputError
-from programs.language import language_of
+from programs.language_detection import language_of
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.text import plain, plain_passage
@@ -125,7 +125,7 @@ def labels_from(folders: Sequence[Path]) -> OwnLabels:
     """Return a label for each question and passage that reviewers of runs gave a verdict on.
 
     What was signed is good in the words in which it was signed. What was refused is bad for the reason that was given,
-    and so is the old wording of a mended question; one whose answer alone was refused is good. A document has the
+    and so is the old wording of a corrected question; one whose answer alone was refused is good. A document has the
     split of its shipped labels, if it has any, else the one that its name gives.
 
     Raises:

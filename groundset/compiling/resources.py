@@ -13,7 +13,7 @@ import dspy
 from groundset.compiling.labels import gold_files, label_files
 from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
-from groundset.engine.states import SHIPPED, Users, load_compiled
+from groundset.engine.compiled import SHIPPED, Users, load_compiled
 from groundset.files import whole_file
 from groundset.models.pull import ensure_available
 from groundset.models.specs import LocalSpec, parse_spec

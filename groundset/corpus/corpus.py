@@ -13,7 +13,7 @@ from groundset.corpus.chunks import chunk_document
 from groundset.corpus.documents import nothing_left, read_documents
 from groundset.corpus.duplicates import drop_duplicates
 from groundset.corpus.files import SkippedFile, find_documents
-from groundset.corpus.own_chunks import CHUNK_SUFFIXES, read_own_chunks
+from groundset.corpus.user_chunks import CHUNK_SUFFIXES, read_user_chunks
 from groundset.files import is_stream, json_line, whole_file
 from groundset.options import ChunkingOptions
 from programs.errors import InputError
@@ -108,7 +108,7 @@ def build_corpus(
         documents += reading.documents
         chunks, dropped_short, dropped_duplicates = cut_documents(documents, options, embed=embed, tokenizer=tokenizer)
     for file in own_files:
-        own = read_own_chunks(file)
+        own = read_user_chunks(file)
         documents += own.documents
         chunks += own.chunks
     _check_ids(documents, chunks)

@@ -5,13 +5,13 @@ from typing import Protocol
 
 from groundset.corpus import draw_order
 from groundset.data_files import data_path
+from groundset.engine.compiled import Compiled, shipped_head
 from groundset.engine.config import ChosenMode, RunConfig
 from groundset.engine.engine import Maker, RunEngine, Watcher
-from groundset.engine.identity import asked_so_far
+from groundset.engine.growth import stored_requests
 from groundset.engine.models import Openers, RunModels
 from groundset.engine.planner import Demand, Planner
 from groundset.engine.preparation import Phases, embed_chunks, read_chunks, score_chunks
-from groundset.engine.states import Compiled, shipped_head
 from groundset.engine.stop import Clock, Stop
 from groundset.retrieval.index import ChunkIndex
 from groundset.retrieval.stores import open_store
@@ -123,7 +123,7 @@ def prepare_engine(
 def _demands(store: RunStore, recipe: Recipe, config: RunConfig, material: Material) -> list[Demand]:
     """Return the demands on a run, from which attempts are planned, the earliest first."""
     demands = []
-    for asked in asked_so_far(store, recipe):
+    for asked in stored_requests(store, recipe):
         options = config.options.model_copy(update=asked.options)
         agenda = recipe.agenda(material, options, asked.size or 0)
         size = asked.size or max(1, len(agenda.keys))

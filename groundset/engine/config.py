@@ -18,10 +18,10 @@ from pydantic import (
 )
 
 from groundset.corpus import CorpusOptions
-from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.data_files import data_path
+from groundset.engine.compiled import CHAMPION, NONE, SHIPPED
 from groundset.engine.options import RunOptions
-from groundset.engine.states import CHAMPION, NONE, SHIPPED
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.hub import PREFIX
 from groundset.models.specs import parse_spec

@@ -7,24 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groundset.corpus import Corpus, build_corpus, find_documents
-from groundset.engine import generation
 from groundset.engine.assembly import prepare_engine
+from groundset.engine.compiled import Compiled, Users, load_compiled
 from groundset.engine.config import ChosenMode, RunConfig, choose_mode, make_config
 from groundset.engine.engine import Ending
+from groundset.engine.growth import current_request, grow, grown, growth_record
 from groundset.engine.identity import (
     Identity,
     ModelName,
-    asked_now,
     check_same,
-    grow,
-    grown,
-    growth_record,
     identity_digest,
     identity_of,
     with_models,
 )
 from groundset.engine.models import Journals, Openers, RunModels
-from groundset.engine.states import Compiled, Users, load_compiled
 from groundset.engine.stop import Clock, RunStoppedError, Stop, StoppableJournal, stopping_on_signals
 from groundset.progress import Progress, Usage
 from groundset.store.folder import holds_run
@@ -73,7 +69,7 @@ def run_generation(
     ``time.monotonic``; now, if nobody says. ``tracking`` names the store of champions. ``openers`` and ``recipe`` are
     for tests; by default
     ``groundset.runtime.lms.open_lm``, ``groundset.retrieval.embedder.load_embedder``,
-    ``programs.critics.opening.open_critics`` and the recipe that the configuration names.
+    ``programs.critics.registry.open_critics`` and the recipe that the configuration names.
 
     Raises:
         InputError: the input, an option or the folder is wrong.
@@ -164,7 +160,7 @@ def run_generation(
 
 def _check_names(config: RunConfig) -> None:
     from groundset.retrieval.stores import check_store
-    from programs.critics.opening import check_critic
+    from programs.critics.registry import check_critic
 
     check_critic(config.deciding, config.critic_lm)
     check_store(config.vector_store)
@@ -239,7 +235,7 @@ def _create_store(
     compiled: Compiled,
     identity: Identity,
 ) -> RunStore:
-    config, asked = chosen.config, asked_now(chosen.config, recipe)
+    config, asked = chosen.config, current_request(chosen.config, recipe)
     return RunStore.create(
         out,
         documents=corpus.documents,
@@ -301,7 +297,7 @@ def make_run(
         config: a file of options.
         track: log it in MLflow. A run that cannot be logged is finished all the same.
         track_texts: send the samples to a tracking server too.
-        tracking: the store, for champions too; see :func:`groundset.tracking.place.tracking_place`.
+        tracking: the store, for champions too; see :func:`groundset.tracking.location.tracking_place`.
         verbose: name every file; let the runtime's log through.
         quiet: show no progress.
         again: what a second signal does; see :func:`groundset.engine.stop.stopping_on_signals`.
@@ -313,7 +309,7 @@ def make_run(
     """
     asked = make_config(given, config)
     progress = Progress(quiet=quiet)
-    result = generation.run_generation(
+    result = run_generation(
         asked, out, progress=progress, verbose=verbose, again=again, started=started, tracking=tracking
     )
     if not track or result.ending not in _FINISHED:
@@ -325,7 +321,7 @@ def make_run(
 
 
 def _track(record: Path, tracking: str | None, texts: bool, progress: Progress) -> "Tracked":
-    from groundset.tracking.place import tracking_place
+    from groundset.tracking.location import tracking_place
     from groundset.tracking.runs import track, tracked_before
 
     if before := tracked_before(record, tracking_place(tracking, create=True), texts=texts):

@@ -10,8 +10,8 @@ from programs.text import plain_passage
 from programs.untrusted import MAX_TEXT
 
 if TYPE_CHECKING:
+    from groundset.engine.compiled import Compiled
     from groundset.engine.preparation import Phases
-    from groundset.engine.states import Compiled
     from groundset.store.calls import CallFile
     from programs.critics import Critic
     from programs.deciding import Decision
@@ -155,7 +155,7 @@ def open_critic(
     journal: "CallFile | None" = None,
 ) -> Iterator[OpenCritic]:
     """Load a critic; see :func:`judge`."""
-    from groundset.engine.states import Users, load_compiled
+    from groundset.engine.compiled import Users, load_compiled
     from programs.critics import EMBEDDING, MODEL_FREE, check_critic, open_critics
     from programs.languages import LANGUAGES
     from programs.languages.table import Languages

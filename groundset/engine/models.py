@@ -140,7 +140,7 @@ class RunModels:
         Raises:
             WeightsError: one of them cannot be loaded.
         """
-        from groundset.runtime.trial import check_weights
+        from groundset.runtime.weight_check import check_weights
 
         if isinstance(self._model.spec, LocalSpec):
             check_weights(self._model.spec, adapters, self._note)

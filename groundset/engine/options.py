@@ -36,14 +36,14 @@ class RunOptions(ChunkingOptions):
     )
     mode: str | None = option(
         None,
-        "How the model is asked: guided (syntax begins each question), sentence, or free (it reads the passage and "
+        "How the model is asked: guided (the parser begins each question), sentence, or free (it reads the passage and "
         "writes everything).",
-        show_default="what was measured for the model; free for any other",
+        show_default="the one measured for the model; free for others",
         min_length=1,
     )
     critic: str | None = option(
         None,
-        "Who decides what is good: head (fast), lm, ensemble, or verdict, which says why.",
+        "What decides which questions are good: head (fast), lm, ensemble, or verdict (gives reasons).",
         show_default="head; verdict in mode free",
     )
     critic_lm: str | None = option(
@@ -55,7 +55,7 @@ class RunOptions(ChunkingOptions):
     )
     least_score: float = option(
         1.5,
-        "Of a chunk: the least mean of clarity, depth, structure and relevance, each 0 to 2, where the critic is lm or "
+        "Least mean score of a chunk (clarity, depth, structure and relevance, each 0 to 2), with the critics lm and "
         "verdict.",
         ge=0,
         le=2,
@@ -67,9 +67,9 @@ class RunOptions(ChunkingOptions):
         min_length=1,
     )
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", min_length=1)
-    parser: str = option(DEFAULT_PARSER, "What reads the syntax of English sentences; none goes without.", min_length=1)
-    seed: int = option(0, "Fixes what chance would decide.", ge=0, lt=2**63)
+    parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English; none uses no parser.", min_length=1)
+    seed: int = option(0, "Seed of all random choices.", ge=0, lt=2**63)
     workers: int = option(
-        1, "Attempts at the same time, up to 8. With one, a run can be repeated to the letter.", ge=1, le=WINDOW
+        1, "Attempts at the same time, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW
     )
     vector_store: str = option("faiss", "What searches the chunks: faiss, qdrant or qdrant:FOLDER.", min_length=1)

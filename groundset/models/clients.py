@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from groundset.models.answers import ANSWER_SECONDS, BoundedTransport, UnusableAnswerError, within
+from groundset.models.http_limits import ANSWER_SECONDS, BoundedTransport, UnusableAnswerError, within
 from groundset.models.specs import HostedSpec, OpenAISpec
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from groundset import __version__, privacy
-from groundset.models.answers import UnusableAnswerError, bounding
 from groundset.models.cache import SHA256
 from groundset.models.download import human_size
+from groundset.models.http_limits import UnusableAnswerError, bounding
 from groundset.models.hub import HubRecord, HubSpec
 from groundset.privacy import without_secrets
 from groundset.processors import machine_bytes
@@ -156,7 +156,7 @@ def describe(spec: HubSpec, revision: str) -> HubRecord:
 
 
 def _explained(error: Exception, spec: HubSpec, revision: str, address: HubAddress, token: str | None) -> ModelError:
-    """Return what the Hub's client raised as one line that names the mend; nothing in it tells the token."""
+    """Return what the Hub's client raised as one line that says how to fix it; nothing in it tells the token."""
     import httpx
     from huggingface_hub import errors
 

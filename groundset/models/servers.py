@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from groundset import privacy
-from groundset.models.answers import BoundedTransport, LateAnswerError, UnusableAnswerError, within
 from groundset.models.clients import ModelClient
+from groundset.models.http_limits import BoundedTransport, LateAnswerError, UnusableAnswerError, within
 from groundset.models.specs import HostedSpec, ModelSpec, OpenAISpec, parse_spec
 from programs.errors import UnreachableModelError
 

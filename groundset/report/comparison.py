@@ -11,8 +11,8 @@ import numpy as np
 from groundset.progress import counted
 from groundset.report import charts
 from groundset.report.analysis import RunAnalysis
+from groundset.report.comparison_measures import MEASURES, Measure, drawn
 from groundset.report.measurements import distinct
-from groundset.report.measures import MEASURES, Measure, drawn
 from groundset.report.page import UNKNOWN, Chart, PageSection, PageTable, bounds, interval, percent, render
 from groundset.stats import ALPHA, Contrast, Values, contrast_shares, contrast_values, holm, p_text, wilson
 from groundset.store.quality import estimate_quality

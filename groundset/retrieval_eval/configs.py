@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from groundset.corpus import CHUNKERS, CorpusOptions
-from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig
 from groundset.options import ChunkerName
 from programs.errors import InputError

@@ -1,1 +1,1 @@
-"""Reviewing runs: a page on this machine where people sign, refuse and mend samples, and what their reviews come to."""
+"""Reviewing runs: a local page where people sign, refuse and correct samples, and review statistics."""

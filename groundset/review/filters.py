@@ -6,16 +6,16 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Literal, Self
 
-from groundset.store.pieces import Entry
+from groundset.store.items import Entry
 
-State = Literal["unread", "signed", "mended", "refused", "skipped"]
+State = Literal["unread", "signed", "corrected", "refused", "skipped"]
 # What can be asked for, and the states that it stands for.
 STATES: Mapping[str, tuple[State, ...]] = {
     "unread": ("unread",),
-    "reviewed": ("signed", "mended", "refused"),
-    "signed": ("signed", "mended"),
+    "reviewed": ("signed", "corrected", "refused"),
+    "signed": ("signed", "corrected"),
     "refused": ("refused",),
-    "mended": ("mended",),
+    "corrected": ("corrected",),
     "skipped": ("skipped",),
 }
 # Facts to filter by, and what the page calls them.

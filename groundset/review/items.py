@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from groundset.review.session import ListedItem, ReviewSession
-from groundset.store.pieces import PieceTable, answer_to
+from groundset.store.items import ItemTable, answer_to
 from programs.types import Chunk, StepRecord
 
 Span = tuple[int, int]
@@ -110,8 +110,8 @@ class Letters:
 
 def review_item(session: ReviewSession, item: ListedItem) -> ReviewItem:
     """Return an item as it is shown; when blind, nothing in it reveals how it was made."""
-    pieces, blind = session.stores[item.run].pieces, session.blind
-    content = _sample(pieces, item) if session.kind == "sample" else _reject(session, pieces, item)
+    items, blind = session.stores[item.run].items, session.blind
+    content = _sample(items, item) if session.kind == "sample" else _reject(session, items, item)
     own = session.own(item)
     decided = own is not None and own.verdict is not None
     answer = content.answer if own is None or own.answer is None else own.answer
@@ -120,7 +120,7 @@ def review_item(session: ReviewSession, item: ListedItem) -> ReviewItem:
         answer=answer,
         first_question=content.question,
         first_answer=content.answer,
-        passages=[_passage(pieces, chunk, content.foci, answer, blind=blind) for chunk in content.chunks],
+        passages=[_passage(items, chunk, content.foci, answer, blind=blind) for chunk in content.chunks],
         trail=[] if blind else [_output(record, decided) for record in content.trail],
         facts=[] if blind else _facts(session, item),
         critics=content.critics if decided and not blind else (),
@@ -146,8 +146,8 @@ def _covers(spans: Iterable[Span], place: int) -> bool:
     return any(start <= place < end for start, end in spans)
 
 
-def _sample(pieces: PieceTable, item: ListedItem) -> _Content:
-    sample = pieces.sample(item.entry.item)
+def _sample(items: ItemTable, item: ListedItem) -> _Content:
+    sample = items.sample(item.entry.item)
     focus = sample.metadata.get("focus")
     rank = sample.retrieval.rank
     critics = [("Judge", f"{sample.probability:.2f}"), ("Found by search", f"at rank {rank}" if rank else "not found")]
@@ -156,14 +156,14 @@ def _sample(pieces: PieceTable, item: ListedItem) -> _Content:
     return _Content(sample.question, sample.answer, sample.contexts, foci, sample.trail, critics)
 
 
-def _reject(session: ReviewSession, pieces: PieceTable, item: ListedItem) -> _Content:
-    reject, attempt = pieces.reject(item.entry.item)
+def _reject(session: ReviewSession, items: ItemTable, item: ListedItem) -> _Content:
+    reject, attempt = items.reject(item.entry.item)
     attempts, question = session.stores[item.run].attempts, reject.question or ""
     records = [] if attempt is None else attempts.steps(attempt)
     candidates = {record.candidate for record in records if record.output.get("question") == question}
     outputs = [record.output for record in records if record.candidate in candidates]
     foci = [str(output["sentence"]) for output in outputs if "sentence" in output]
-    chunks = pieces.chunks([reject.chunk_id] if attempt is None else attempts.contexts(attempt))
+    chunks = items.chunks([reject.chunk_id] if attempt is None else attempts.contexts(attempt))
     critics = [("Refused by", f"{reject.step}: {reject.reason}")]
     if reject.probability is not None:
         critics.append(("Score", f"{reject.probability:.2f}"))
@@ -183,8 +183,8 @@ def _facts(session: ReviewSession, item: ListedItem) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts.items() if value]
 
 
-def _passage(pieces: PieceTable, chunk: Chunk, foci: Iterable[str], answer: str, *, blind: bool) -> ReviewPassage:
-    document = pieces.document(chunk.doc_id)
+def _passage(items: ItemTable, chunk: Chunk, foci: Iterable[str], answer: str, *, blind: bool) -> ReviewPassage:
+    document = items.document(chunk.doc_id)
     text = document.text if document else ""
     if text[chunk.start : chunk.end] != chunk.text:
         text = ""  # a chunk of the user's own may stand in no document

@@ -10,8 +10,8 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
 from groundset.printing import printable
+from groundset.review.access import LONGEST_BODY, guard, receive
 from groundset.review.filters import FACTS, STATES, Filter, choices
-from groundset.review.guard import LONGEST_BODY, guard, receive
 from groundset.review.items import review_item
 from groundset.review.reasons import SIGN_KEY, WORDS, reasons_for
 from groundset.review.results import agreements, openly_reviewed, pairwise_tests, progress_of, run_shares
@@ -135,7 +135,7 @@ def _pages(session: ReviewSession) -> Blueprint:
             session.skip(item)
             return go_on(item)
         texts: dict[str, str | None] = {}
-        if do == "mend":
+        if do == "correct":
             card = review_item(session, item)
             texts = {name: _tidy(request.form.get(name, "")) for name in ("question", "answer")}
             if not texts["question"] or (card.first_answer and not texts["answer"]):
@@ -216,7 +216,7 @@ def _pages(session: ReviewSession) -> Blueprint:
 
 
 def _verdict(do: str) -> tuple[Literal["good", "bad"], str | None]:
-    return ("good", None) if do in ("sign", "mend") else ("bad", do)
+    return ("good", None) if do in ("sign", "correct") else ("bad", do)
 
 
 def _tidy(text: str) -> str:

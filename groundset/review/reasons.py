@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from groundset.store.pieces import Entry
+from groundset.store.items import Entry
 
 SIGN_KEY = "1"
 

@@ -26,7 +26,7 @@ class ReviewProgress(NamedTuple):
 
     items: int
     signed: int
-    mended: int
+    corrected: int
     refused: int
     skipped: int
     share: Estimate | None
@@ -69,7 +69,7 @@ class ReviewSummary(NamedTuple):
         samples: those that all their reviewers signed, among those reviewed.
         groups: the same by each of ``GROUPS`` and its values; by reviewer, what each of them signed.
         unread: samples that nobody reviewed.
-        mended: signed samples with another wording than they were made with.
+        corrected: signed samples with another wording than they were made with.
         disputed: samples that one reviewer signed and another refused; they count as reviewed.
         rejects: those that are good, among those reviewed; the steps that refused them were wrong.
         steps: the same by step.
@@ -79,7 +79,7 @@ class ReviewSummary(NamedTuple):
     samples: Tally
     groups: dict[str, dict[str, Tally]]
     unread: int
-    mended: int
+    corrected: int
     disputed: int
     rejects: Tally
     steps: dict[str, Tally]
@@ -123,9 +123,9 @@ class PairwiseTest(NamedTuple):
 def progress_of(session: ReviewSession) -> ReviewProgress:
     """Return how far the reviewer is."""
     counts = session.counts()
-    signed = counts["signed"] + counts["mended"]
+    signed = counts["signed"] + counts["corrected"]
     share = wilson(signed, signed + counts["refused"])
-    return ReviewProgress(len(session.items), signed, counts["mended"], counts["refused"], counts["skipped"], share)
+    return ReviewProgress(len(session.items), signed, counts["corrected"], counts["refused"], counts["skipped"], share)
 
 
 def agreements(session: ReviewSession) -> list[Agreement]:
@@ -174,7 +174,7 @@ def summarise_reviews(folders: Sequence[Path]) -> ReviewSummary:
         samples=Tally(len(signed), len(reviewed)),
         groups={name: _tallies(found) for name, found in rows.items()},
         unread=unread,
-        mended=sum(found.question is not None or found.answer is not None for found in signed),
+        corrected=sum(found.question is not None or found.answer is not None for found in signed),
         disputed=sum(found.verdict == "disputed" for found in reviewed),
         rejects=Tally(sum(good for _, good in rejects), len(rejects)),
         steps=_tallies(rejects),
@@ -261,16 +261,16 @@ def _facts(sample: Sample, folder: Path, recipe: str) -> Iterator[tuple[str, str
 
 def _verdicts(session: ReviewSession) -> list[tuple[ListedItem, bool]]:
     states = [(item, session.state(item)) for item in session.items]
-    return [(item, state != "refused") for item, state in states if state in ("signed", "mended", "refused")]
+    return [(item, state != "refused") for item, state in states if state in ("signed", "corrected", "refused")]
 
 
 def _passage_digest(session: ReviewSession, item: ListedItem) -> str:
     """Return a digest of the text of the passage, which is the same in two runs."""
-    pieces = session.stores[item.run].pieces
+    items = session.stores[item.run].items
     if session.kind == "sample":
-        texts = [chunk.text for chunk in pieces.sample(item.entry.item).contexts]
+        texts = [chunk.text for chunk in items.sample(item.entry.item).contexts]
     else:
-        texts = [chunk.text for chunk in pieces.chunks([pieces.reject(item.entry.item)[0].chunk_id])]
+        texts = [chunk.text for chunk in items.chunks([items.reject(item.entry.item)[0].chunk_id])]
     return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()
 
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from groundset.review.guard import BODY_SECONDS
+from groundset.review.access import BODY_SECONDS
 from groundset.review.pages import make_app
 from groundset.review.session import ReviewSession
 from programs.errors import InputError

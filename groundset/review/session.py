@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
 from groundset.review.filters import STATES, Filter, State
-from groundset.store.pieces import Entry, Kind
+from groundset.store.items import Entry, Kind
 from groundset.store.reviews import Review, ReviewTable
 from groundset.store.run_store import RunStore
 from programs.errors import InputError
@@ -164,7 +164,7 @@ class ReviewSession:
         found: list[ListedItem] = []
         seen: dict[str, None] = {}
         for run, store in enumerate(self.stores):
-            entries = store.pieces.samples if self.kind == "sample" else store.pieces.rejects
+            entries = store.items.samples if self.kind == "sample" else store.items.rejects
             for entry in entries(self._positions[run]):
                 self._positions[run] = entry.position
                 seen[entry.step] = None
@@ -321,4 +321,4 @@ def _state(review: Review | None) -> State:
         return "skipped"
     if review.verdict == "bad":
         return "refused"
-    return "signed" if review.question is None and review.answer is None else "mended"
+    return "signed" if review.question is None and review.answer is None else "corrected"

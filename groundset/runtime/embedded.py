@@ -24,7 +24,7 @@ from dspy.lm15 import (
 
 from groundset.processors import usable_processors
 from groundset.runtime.control_tokens import ControlTokens
-from groundset.runtime.vocabulary import special_tokens
+from groundset.runtime.gguf_header import special_tokens
 from programs.errors import EngineError
 
 CONTEXT_TOKENS = 4096

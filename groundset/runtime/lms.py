@@ -12,8 +12,8 @@ import dspy
 from dspy.lm15 import Request, Response
 from dspy.utils.exceptions import LMError, is_retryable_lm_error
 
-from groundset.models.answers import ANSWER_SECONDS, UnusableAnswerError
 from groundset.models.clients import ModelClient
+from groundset.models.http_limits import ANSWER_SECONDS, UnusableAnswerError
 from groundset.models.pull import ensure_available
 from groundset.models.servers import connection, why_failed, withheld
 from groundset.models.specs import HostedSpec, LocalSpec, ModelSpec, OpenAISpec, parse_spec, receiver
@@ -22,7 +22,7 @@ from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.control_tokens import ControlTokens
 from groundset.runtime.embedded import AsyncEngine, EmbeddedEngine
 from groundset.runtime.journal import CallJournal, CompletionEngine, JournaledEngine, MemoryJournal
-from groundset.runtime.trial import check_weights
+from groundset.runtime.weight_check import check_weights
 from programs.errors import ModelError
 
 _TRIES = 3

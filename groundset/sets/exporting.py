@@ -80,8 +80,8 @@ def check_set(run: "Run") -> None:
         if not sample.question.strip():
             raise InputError(f"sample {sample.id} has no question")
         if not sample.answer.strip():
-            mend = "leave such samples out by `groundset drop --where 'not answer'`"
-            raise InputError(f"sample {sample.id} has no answer, which every format asks for; {mend}")
+            fix = "leave such samples out by `groundset drop --where 'not answer'`"
+            raise InputError(f"sample {sample.id} has no answer, which every format asks for; {fix}")
         if not sample.retrieval_gt or not all(sample.retrieval_gt):
             raise InputError(f"sample {sample.id} has no ground-truth chunk")
         missing = [name for group in sample.retrieval_gt for name in group if name not in known]

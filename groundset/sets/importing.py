@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus import Counts
+from groundset.engine.compiled import Compiled, Users, load_compiled
 from groundset.engine.config import make_config
 from groundset.engine.models import Open
-from groundset.engine.states import Compiled, Users, load_compiled
 from groundset.files import encodable
 from groundset.models.cache import file_sha256
 from groundset.progress import Progress
@@ -24,7 +24,7 @@ from groundset.store.lineage import UNKNOWN_MODEL, Lineage, Parent
 from programs.critics import open_critics
 from programs.critics.remembering import RememberingEncoder
 from programs.errors import InputError
-from programs.language import language_of
+from programs.language_detection import language_of
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 from programs.text import MAX_READ, plain

@@ -154,7 +154,7 @@ _VECTORS = "SELECT length(vector) FROM {} WHERE vector IS NOT NULL GROUP BY 1"
 _BYTES = 4  # of a number in a vector
 
 
-def check_sound(database: Database, schema: Sequence[str], later: Sequence[str]) -> None:
+def check_integrity(database: Database, schema: Sequence[str], later: Sequence[str]) -> None:
     """Refuse a database with other tables than ours, or with values of other types than they declare.
 
     Args:

@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from groundset.files import why_not_made
-from groundset.unfinished import is_leftover
+from groundset.working_folders import is_leftover
 from programs.errors import InputError, RunError
 
 _DATABASE = "run.sqlite"

@@ -26,10 +26,10 @@ import numpy as np
 
 from groundset.files import json_text, whole_file
 from groundset.store.calls import CALLS_SCHEMA, CRITIC_CALLS, CRITIC_CALLS_SCHEMA, CallTable
-from groundset.store.database import Database, check_sound
+from groundset.store.database import Database, check_integrity
 from groundset.store.folder import FolderLock, check_files, database_path, make_folder
+from groundset.store.items import ItemTable
 from groundset.store.meta import stored_meta
-from groundset.store.pieces import PieceTable
 from groundset.store.reviews import REVIEWS_SCHEMA, ReviewTable
 from groundset.store.tables import AttemptTable, ResultTable, Vectors, as_vector
 from programs.errors import DamagedRunError, InputError, RunError
@@ -80,7 +80,7 @@ class RunStore:
         self.attempts = AttemptTable(database)
         self.results = ResultTable(database)
         self.reviews = ReviewTable(database)
-        self.pieces = PieceTable(database)
+        self.items = ItemTable(database)
         self._database = database
         self._lock = lock
 
@@ -162,7 +162,7 @@ class RunStore:
             raise InputError(f"{folder} cannot be read: {error.strerror}") from error
         if not found:
             what = "is not the folder of a run: it holds no run.sqlite" if folder.exists() else "does not exist"
-            raise InputError(f"{folder} {what}; name a folder that `groundset generate` made")
+            raise InputError(f"{folder} {what}; name the folder of a run, as `groundset generate` makes it")
         check_files(folder)
         store = cls(folder, Database(database_path(folder), read_only=True), None)
         return store._checked() if check else store
@@ -191,7 +191,7 @@ class RunStore:
                 raise InputError(f"{self._database.path} was not made by groundset")
             if version != _VERSION:
                 raise InputError(f"{self._database.path} was made by another version of groundset")
-            check_sound(self._database, _STATEMENTS, [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA])
+            check_integrity(self._database, _STATEMENTS, [REVIEWS_SCHEMA, CRITIC_CALLS_SCHEMA])
         except BaseException:
             self.close()
             raise

@@ -61,11 +61,11 @@ def shortage(store: RunStore) -> str:
     most = ", ".join(f"{name} ({count})" for name, count in refused.most_common(_REASONS))
     agenda = ", ".join(f"{name} {count}" for name, count in store.required("agenda").items())
     how = "what is easy (where the grammar of a sentence begins the question)" if easy else "as often as makes sense"
-    mend = "More documents or a lower --size would help"
+    fix = "More documents or a lower --size would help"
     further = "; --ask all, in the same folder, goes on to what is hard, where about one question in two is good"
     return (
         f"every passage was asked {how}, and {missing} samples are missing. What there was: {agenda}"
-        f"{f'; refused most: {most}' if most else ''}. {mend}{further if easy else ''}."
+        f"{f'; refused most: {most}' if most else ''}. {fix}{further if easy else ''}."
     )
 
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from groundset.privacy import without_secrets
-from groundset.tracking.place import VARIABLE, where
+from groundset.tracking.location import VARIABLE, where
 from groundset.tracking.store import LONGEST, PREFIX, STATE_FILE, TrackingStore, explained
 from optimizers.measures import Interval
 from optimizers.report import CompileReport, confusion, draw_critic, state_text

@@ -10,7 +10,7 @@ from groundset.files import encodable
 from groundset.store.quality import QualityEstimate, estimate_quality
 from groundset.store.record import run_files, write_record
 from groundset.store.run_store import RunStore
-from groundset.tracking.place import VARIABLE, Place, shown, store_host, tracking_place, user_folder
+from groundset.tracking.location import VARIABLE, Place, shown, store_host, tracking_place, user_folder
 from groundset.tracking.store import TrackingStore
 from programs.errors import InputError
 

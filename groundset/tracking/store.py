@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from groundset.files import encodable
 from groundset.privacy import without_secrets
-from groundset.tracking.place import store_host, tracking_place
+from groundset.tracking.location import store_host, tracking_place
 from programs.critics.states import folder_of, parse_state
 from programs.errors import TrackingError
 
@@ -63,7 +63,7 @@ class TrackingStore:
 
     @classmethod
     def open(cls, asked: str | None = None, *, create: bool = True, texts: bool = False) -> Self:
-        """Open the store that :func:`groundset.tracking.place.tracking_place` finds; ``texts`` may go to any.
+        """Open the store that :func:`groundset.tracking.location.tracking_place` finds; ``texts`` may go to any.
 
         Raises:
             InputError: it has no address, its folder cannot be made; without ``create``, there is no store yet.

@@ -9,7 +9,7 @@ from optimizers.gold_rows import GoldOfOneChunk, Text, stands_in
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import asked_once, balanced, example_row, placed, topic_once
 from optimizers.steps.worth import STRAY
-from programs.evidence import agreement
+from programs.features import agreement
 from programs.steps.answer import STEP, tidy_answer
 from programs.text import has_words, plain
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import dspy
 
-from optimizers.fit_head import FitOptions
 from optimizers.gold_rows import ComparedGold, GoldRow
 from optimizers.labels import AnsweredLabel, ChunkLabel, Label, QuestionLabel, Split
+from optimizers.logistic import FitOptions
 from programs.deciding import OVERALL, Decision
 from programs.languages.base import Language
 from programs.languages.table import Languages

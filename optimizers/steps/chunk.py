@@ -1,7 +1,7 @@
 """Compiling the step ``chunk``: labelled chunks, and decisions that agree with the label."""
 
-from optimizers.fit_head import FitOptions
 from optimizers.labels import ChunkLabel
+from optimizers.logistic import FitOptions
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
 from optimizers.steps.examples import balanced, example_row, placed
 from optimizers.steps.worth import decision_worth

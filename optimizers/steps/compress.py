@@ -9,7 +9,7 @@ from optimizers.gold_rows import GoldOfOneChunk, Question
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import asked_once, example_row, of_gold
 from optimizers.steps.worth import question_worth
-from programs.evidence import lost_words
+from programs.features import lost_words
 from programs.steps.compress import SHORT_WORDS, STEP
 from programs.steps.question import tidy_question
 from programs.text import plain, tokens

@@ -13,7 +13,7 @@ from optimizers.steps.examples import answered, asked_once, example_row, of_gold
 from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import question_worth
 from programs.conditions import condition_in
-from programs.evidence import lost_words
+from programs.features import lost_words
 from programs.languages.base import Language
 from programs.steps.conditional import STEP
 from programs.steps.question import tidy_question

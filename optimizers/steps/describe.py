@@ -9,7 +9,7 @@ import dspy
 from optimizers.gold_rows import GoldOfOneChunk, Text
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
-from programs.evidence import agreement
+from programs.features import agreement
 from programs.steps.describe import STEP, tidy_phrase
 from programs.text import has_words, tokens
 

@@ -9,8 +9,8 @@ from optimizers.steps.conditional import ConditionalGold
 from optimizers.steps.examples import example_row, topic_once
 from optimizers.steps.reasoning import ReasoningGold
 from optimizers.steps.worth import meant_question_worth
-from programs.evidence import agreement
 from programs.evolutions import EVOLUTIONS
+from programs.features import agreement
 from programs.modes.free import change_of, checked
 from programs.steps.ask import LENGTHS
 from programs.steps.evolve import STEP

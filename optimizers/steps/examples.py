@@ -16,7 +16,7 @@ from optimizers.gold_rows import ComparedGold, GoldRow
 from optimizers.labels import SPLITS, AnsweredLabel, ChunkLabel, QuestionLabel, Split
 from optimizers.steps.base import Compiling, Row, Rows, Source
 from programs.focus import choose_foci
-from programs.language import language_of
+from programs.language_detection import language_of
 from programs.languages.table import Languages
 from programs.text import plain
 from programs.types import Focus

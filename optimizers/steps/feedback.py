@@ -1,4 +1,4 @@
-"""Compiling the step ``feedback``: refused questions with the advice that mended them."""
+"""Compiling the step ``feedback``: refused questions with the advice that rewritten them."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, 
 from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.judge import FITTING
 from optimizers.steps.rewrite import RewriteGold
-from programs.evidence import agreement
+from programs.features import agreement
 from programs.steps.feedback import OBJECTIONS, STEP
 from programs.text import tokens
 
@@ -33,7 +33,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return what advice is worth.
 
-    It is the mean of two things: of the words that the mended question has and the refused one has not, the share
+    It is the mean of two things: of the words that the rewritten question has and the refused one has not, the share
     that the advice names (1 where there are none); and its token F1 with the gold advice. 0 for a question or for more
     than 30 words.
     """

@@ -1,7 +1,7 @@
 """Compiling the step ``judge``: labelled questions, and decisions that agree with the label."""
 
-from optimizers.fit_head import FitOptions
 from optimizers.labels import QuestionLabel
+from optimizers.logistic import FitOptions
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
 from optimizers.steps.examples import balanced, example_row
 from optimizers.steps.worth import decision_worth

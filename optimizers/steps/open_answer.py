@@ -8,7 +8,7 @@ from optimizers.steps.ask import AskGold
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source, Teaching, as_it_stands, only
 from optimizers.steps.examples import example_row
 from optimizers.steps.worth import STRAY
-from programs.evidence import agreement
+from programs.features import agreement
 from programs.steps.open_answer import STEP
 from programs.text import numbers
 

@@ -58,7 +58,7 @@ def _shown(row: RewriteGold) -> dict[str, str]:
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
-    """Return what the mended question is worth for its answer; 0 for one that was not changed."""
+    """Return what the rewritten question is worth for its answer; 0 for one that was not changed."""
     better = seed_question(output.better_question, example.focus, judges.language_of(example))
     if better == tidy_question(example.question):
         return Scored(0.0, "It repeats the question that was refused.")

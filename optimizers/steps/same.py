@@ -2,8 +2,8 @@
 
 from typing import Literal
 
-from optimizers.fit_head import FitOptions
 from optimizers.gold_rows import ComparedGold
+from optimizers.logistic import FitOptions
 from optimizers.steps.base import Compiling, Fitting, Instruction, Rows, Source
 from optimizers.steps.examples import compared
 from optimizers.steps.worth import decision_worth

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from optimizers.gold_rows import GoldOfSeveralChunks, Question, unchanged
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
-from programs.evidence import agreement
+from programs.features import agreement
 from programs.steps.split import STEP, parts_of
 
 

@@ -12,7 +12,7 @@ import dspy
 
 from optimizers.steps.base import Judges, Scored
 from programs.deciding import Decision
-from programs.evidence import kind_agrees, question_features
+from programs.features import kind_agrees, question_features
 from programs.languages.table import Languages
 from programs.steps.answer import ground_truth, tidy_answer
 from programs.text import NUMBER, has_words, numbers

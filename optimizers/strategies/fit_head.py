@@ -26,7 +26,7 @@ def compile_heads(steps: Sequence[str], resources: Resources) -> Iterator[Compil
 
     Raises:
         LabelError: a file is wrong, or a split lacks good or bad rows.
-        PromiseError: the labels do not support the precision.
+        TargetPrecisionError: the labels do not support the precision.
     """
     yield from [_compile_head(step, resources) for step in steps]
 

@@ -3,8 +3,8 @@
 They are shown after those that the step starts from, which each call keeps.
 """
 
-from optimizers.step import GeneratorStep
 from optimizers.strategies.prompts import Task, prompt_strategy
+from optimizers.student import GeneratorStep
 from programs.nearest import ALWAYS, Nearest
 
 _POOL = 32

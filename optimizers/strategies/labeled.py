@@ -5,9 +5,9 @@ They are shown beside those that the step starts from, or each in the place of o
 
 import dspy
 
-from optimizers.step import CriticStep, GeneratorStep
 from optimizers.steps.base import kind_of
 from optimizers.strategies.prompts import DEMOS, Task, prompt_strategy
+from optimizers.student import CriticStep, GeneratorStep
 
 
 def run(task: Task) -> None:

@@ -19,11 +19,11 @@ from optimizers.compilation import report_of
 from optimizers.ledger import Candidate, Ledger
 from optimizers.measures import detectable_gain
 from optimizers.report import CompileReport
-from optimizers.step import CriticStep, GeneratorStep
 from optimizers.steps import COMPILABLE
 from optimizers.steps.base import Compiling
 from optimizers.steps.examples import Examples
 from optimizers.strategies.base import Need, Resources, Strategy
+from optimizers.student import CriticStep, GeneratorStep
 from programs.critics.logprobs import LogprobCritic
 from programs.errors import LeakError, Stopped, StrategyError
 from programs.nearest import Encode, Nearest

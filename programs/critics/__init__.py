@@ -1,6 +1,6 @@
 """What decides: a probability for each yes/no that a step asks. Inference only; fitting is the optimizers' business."""
 
 from programs.critics.base import Critic, Encoder
-from programs.critics.opening import CRITICS, EMBEDDING, MODEL_FREE, SCORING, check_critic, open_critics
+from programs.critics.registry import CRITICS, EMBEDDING, MODEL_FREE, SCORING, check_critic, open_critics
 
 __all__ = ["CRITICS", "EMBEDDING", "MODEL_FREE", "SCORING", "Critic", "Encoder", "check_critic", "open_critics"]

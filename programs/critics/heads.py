@@ -7,7 +7,7 @@ import dspy
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from programs.critics.base import Encoder, Inputs
-from programs.critics.evidence import HEAD_EVIDENCE, feature_names
+from programs.critics.head_features import HEAD_EVIDENCE, feature_names
 from programs.critics.linear import VECTOR, LinearHead
 from programs.languages.table import Languages
 from programs.steps import STEPS

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, field_serializer, model_validator
 
-from programs.evidence import grams, shape
+from programs.features import grams, shape
 from programs.numbers import Deviation, Mean, Weight, logistic
 
 VECTOR = "embedding"

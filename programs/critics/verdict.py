@@ -15,7 +15,7 @@ from programs.steps import STEPS
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _EDGES = " \t\"'“”*_`|.,;:-–—()[]<>="
-_LONGEST = 300  # characters of a reason: it is shown to who reads rejects, and to the model that mends a question
+_LONGEST = 300  # characters of a reason: it is shown to who reads rejects, and to the model that rewrites a question
 _UNSAID = 80  # how sure a model counts as that says no number
 
 

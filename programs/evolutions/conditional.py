@@ -6,7 +6,7 @@ from programs.conditions import condition_in
 from programs.evolutions.base import EVOLVED, Evolution, EvolvedQuestion
 from programs.languages.base import Condition
 from programs.languages.table import Languages
-from programs.stages.judge_and_mend import Judged
+from programs.stages.judge_and_rewrite import Judged
 from programs.steps.question import tidy_question
 from programs.tools import Tools
 from programs.trail import Trail

@@ -6,7 +6,7 @@ from programs.evolutions.base import EVOLVED, Evolution, EvolvedQuestion
 from programs.focus import likely_question
 from programs.languages.base import Link
 from programs.languages.table import Languages
-from programs.stages.judge_and_mend import Judged
+from programs.stages.judge_and_rewrite import Judged
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus

@@ -4,7 +4,7 @@ import dspy
 
 from programs.evolutions.base import Evolution, EvolvedQuestion
 from programs.languages.table import Languages
-from programs.stages.judge_and_mend import Judged
+from programs.stages.judge_and_rewrite import Judged
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus

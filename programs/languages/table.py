@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from programs.language import language_of
+from programs.language_detection import language_of
 from programs.languages.base import Language, Syntax
 from programs.types import Parse
 

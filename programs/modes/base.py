@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from programs.evolutions import EVOLUTIONS
 from programs.evolutions.base import Evolution, Evolving
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Focus
@@ -65,7 +65,7 @@ class Mode:
     name: str
     about: str
     steps: tuple[str, ...]
-    asker: Callable[[Tools, JudgeAndMend, AskOptions], Asker]
+    asker: Callable[[Tools, JudgeAndRewrite, AskOptions], Asker]
     answering: Callable[[Tools], Any]
     evolving: Callable[[Tools, Evolution, AskOptions], Evolving]
     kinds: Mapping[str, float]

@@ -10,7 +10,7 @@ from programs.languages.base import Language
 from programs.modes.base import AskOptions, Mode
 from programs.quotes import find_quotes
 from programs.stages.answer_by_reading import AnswerByReading
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.steps.ask import LENGTHS
 from programs.steps.question import is_none, tidy_question
 from programs.text import has_words, tokens
@@ -39,7 +39,7 @@ _YES_NO = 2  # words; an answer of so few may stand in its question by chance
 class AskFreely(dspy.Module):
     """Ask the model for questions of the kinds that are wanted, each with its answer and evidence."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, asking: AskOptions) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite, asking: AskOptions) -> None:
         """Ask for as many questions as there are to be candidates, in one call."""
         super().__init__()
         self.tools = tools
@@ -62,7 +62,7 @@ class AskFreely(dspy.Module):
         return sorted(judged, key=lambda each: (not each.decision.good, -each.decision.probability, each.number))
 
     def good(self, trail: Trail, foci: tuple[Focus, ...]) -> Iterable[Judged]:
-        """Yield good questions in the order in which they were written; where none is good, the best is mended."""
+        """Yield good questions in the order in which they were written; where none is good, the best is rewritten."""
         refused, found = [], False
         for number, focus in self._written(trail, foci):
             judged: Judged = self.judging(trail, number, focus, focus.wording)
@@ -73,9 +73,9 @@ class AskFreely(dspy.Module):
                 self.judging.refuse(trail, judged)
                 refused.append(judged)
         if not found and refused:
-            mended = self.judging.mend(trail, max(refused, key=lambda each: each.decision.probability))
-            if mended.decision.good:
-                yield mended
+            rewritten = self.judging.rewrite_refused(trail, max(refused, key=lambda each: each.decision.probability))
+            if rewritten.decision.good:
+                yield rewritten
 
     def _written(self, trail: Trail, foci: tuple[Focus, ...]) -> Iterator[tuple[int, Focus]]:
         """Yield the questions that pass the checks of words; each that fails costs one candidate."""

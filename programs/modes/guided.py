@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable
 
 import dspy
 
-from programs.evidence import KINDS
 from programs.evolutions.base import BySyntax, Evolution
+from programs.features import KINDS
 from programs.focus import foci_of, open_foci
 from programs.modes.base import AskOptions, Mode
 from programs.stages.answer import Answer
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.pair import Pair
 from programs.stages.sound import Sound
 from programs.steps.question import seed_question
@@ -21,7 +21,9 @@ from programs.types import Focus
 class Ask(dspy.Module):
     """Ask a question about each focus; look for foci where none was chosen ahead."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, asking: AskOptions, *, pairs: bool | None = None) -> None:
+    def __init__(
+        self, tools: Tools, judging: JudgeAndRewrite, asking: AskOptions, *, pairs: bool | None = None
+    ) -> None:
         """Take at most as many of the foci that are looked for as there are to be candidates.
 
         ``pairs`` says whether these are sentences that ``pair`` asks about; by default where that was compiled.
@@ -37,17 +39,17 @@ class Ask(dspy.Module):
         self.judging = judging
 
     def forward(self, trail: Trail, foci: tuple[Focus, ...]) -> list[Judged]:
-        """Return the judged questions about foci, the best first; where none is good, the best was mended."""
+        """Return the judged questions about foci, the best first; where none is good, the best was rewritten."""
         judged: list[Judged] = []
         for number, focus in enumerate(foci):
             if focus.answer:
                 judged.append(self._about(trail, number, focus))
             elif paired := self._paired(trail, number, focus):
                 judged.append(paired)
-        mendable = [each for each in judged if foci[each.number].answer]
-        if mendable and not any(each.decision.good for each in judged):
-            best = max(mendable, key=lambda each: each.decision.probability)
-            judged[judged.index(best)] = self.judging.mend(trail, best)
+        rewritable = [each for each in judged if foci[each.number].answer]
+        if rewritable and not any(each.decision.good for each in judged):
+            best = max(rewritable, key=lambda each: each.decision.probability)
+            judged[judged.index(best)] = self.judging.rewrite_refused(trail, best)
         return sorted(
             judged,
             key=lambda each: (

@@ -22,14 +22,14 @@ class ByChunkOptions(Options):
 
     ask: Literal["easy", "all"] = Field(
         default="easy",
-        description="easy asks English text only what the syntax of a sentence begins a question for; all goes on to "
-        "what is hard, where about one question in two is good.",
+        description="easy: in English, only facts for which the parser can begin the question; all: every fact, though "
+        "about half of the harder questions are good.",
     )
     kinds: Kinds = Field(
         default={},
         description="What questions ask for, by weight. A kind that is not named weighs 1; one that weighs 0 is not "
-        "asked. None takes more than a third of a set, or its share by weight where that is more, until the other "
-        "passages were asked twice.",
+        "asked. Each kind is limited to a third of the set, or its share by weight if larger, until every chunk was "
+        "tried twice.",
         json_schema_extra={"metavar": "KIND=WEIGHT,..."},
     )
     answers: Literal["short", "open"] = Field(
@@ -41,8 +41,8 @@ class ByChunkOptions(Options):
     max_rank: int | None = Field(
         default=None,
         ge=0,
-        description="A question must find its chunk at this rank or better, 0 only records it; 5, or 0 where the mode "
-        "writes freely.",
+        description="A question must find its chunk at this rank or better; 0 only records the rank.",
+        json_schema_extra={"show_default": "5; 0 in mode free"},
     )
 
     def in_mode(self, mode: Mode) -> Self:

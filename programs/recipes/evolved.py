@@ -1,6 +1,6 @@
 """Recipe ``evolved``: seed question, evolution, judgement with rewriting, answer, round trip.
 
-contexts → seed (question → judge ⇄ mend → round trip → answer) → evolution → judge ⇄ mend → compress → same
+contexts → seed (question → judge ⇄ rewrite → round trip → answer) → evolution → judge ⇄ rewrite → compress → same
          → round trip → answer → draft, with the seed to fall back on
 """
 
@@ -22,7 +22,7 @@ from programs.stages.combine import Combine
 from programs.stages.contexts import Contexts
 from programs.stages.evolve import Evolve
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.seed import Seed
 from programs.tools import Tools
 from programs.trail import Trail
@@ -36,8 +36,8 @@ class EvolvedOptions(ByChunkOptions):
 
     mix: Annotated[dict[str, float], BeforeValidator(parse_mix)] = Field(
         default={},
-        description=f"How many of each evolution, by weight: {', '.join(EVOLUTIONS)}. Which of them there are and "
-        "what is made where nobody says depends on --mode.",
+        description=f"How many of each evolution, by weight: {', '.join(EVOLUTIONS)}. The mode decides which are "
+        "available, and the default.",
         json_schema_extra={"metavar": "EVOLUTION=WEIGHT,..."},
     )
 
@@ -68,7 +68,7 @@ class Evolved(dspy.Module):
 
     Seed questions about different facts are drawn and judged; the best one that the generator can answer from the
     chunk, with the words that it was asked about, becomes the seed. For an evolution other than ``simple`` the seed
-    is evolved, judged, mended if need be, shortened, compared with the seed and answered again.
+    is evolved, judged, rewritten if need be, shortened, compared with the seed and answered again.
     """
 
     def __init__(self, tools: Tools, options: EvolvedOptions) -> None:
@@ -78,7 +78,7 @@ class Evolved(dspy.Module):
         self.mode = MODES[tools.mode]
         asking = AskOptions(options.candidates, options.answers)
         self.contexts = Contexts(tools)
-        self.judging = JudgeAndMend(tools)
+        self.judging = JudgeAndRewrite(tools)
         self.finish = Finish(tools, self.judging, self.mode.answering(tools), options.in_mode(self.mode).max_rank or 0)
         self.seed = Seed(self.mode.asker(tools, self.judging, asking), self.finish)
         wanted = {**options.in_mode(self.mode).mix, "simple": 1}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
-from programs.evidence import KINDS, kind_of
+from programs.features import KINDS, kind_of
 from programs.languages.table import Languages
 from programs.modes import MODES
 from programs.recipes.mix import parse_mix

@@ -1,7 +1,7 @@
 """Recipe ``multi``: questions that need several chunks.
 
 seed chunk → its nearest good chunks → facts that share a name or can be compared
-contexts → compose, several times → split what asks two things → judge ⇄ mend → need → round trip of each chunk
+contexts → compose, several times → split what asks two things → judge ⇄ rewrite → need → round trip of each chunk
          → answer → draft
 """
 
@@ -19,7 +19,7 @@ from programs.stages.combine import Combine
 from programs.stages.compose import Compose
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.need import Need
 from programs.stages.split import Split, about
 from programs.steps.question import tidy_question
@@ -127,13 +127,13 @@ class MultiOptions(Options):
     draws: int = Field(default=4, ge=1, le=100, description="Questions drawn for each attempt; the best is kept.")
     singles: bool = Field(
         default=False,
-        description="Keep questions about one chunk that others are split into, one in four at most.",
+        description="Also keep questions about one chunk, split off questions about several; at most one in four.",
     )
     max_rank: int | None = Field(
         default=None,
         ge=0,
-        description="A question must find all its chunks at this rank or better, 0 only records it; 5, or 0 where the "
-        "mode writes freely.",
+        description="A question must find all its chunks at this rank or better; 0 only records the ranks.",
+        json_schema_extra={"show_default": "5; 0 in mode free"},
     )
 
     answers: Literal["short", "open"] = Field(
@@ -165,7 +165,7 @@ class Multi(dspy.Module):
         self.options = options
         self.contexts = Contexts(tools)
         mode = MODES[tools.mode]
-        self.judging = JudgeAndMend(tools)
+        self.judging = JudgeAndRewrite(tools)
         self.finish = Finish(tools, self.judging, mode.answering(tools), options.in_mode(mode).max_rank or 0)
         self.combine: Combine | None = None
         if mode.writes_freely:
@@ -214,7 +214,7 @@ class Multi(dspy.Module):
         if asks_twice(question, self.tools.languages[trail.language]):
             return list(self.split(trail, number, facts, question, spare))
         judged = self.judging(trail, number, about(facts), tidy_question(question), facts.contexts)
-        return [judged if judged.decision.good else self.judging.mend(trail, judged)]
+        return [judged if judged.decision.good else self.judging.rewrite_refused(trail, judged)]
 
     def _finish(self, trail: Trail, judged: Judged, facts: LinkedFacts) -> Draft | None:
         """Return the draft of a good question that needs all its chunks, or of one about a single chunk if wanted."""

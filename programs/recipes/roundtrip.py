@@ -13,7 +13,7 @@ from pydantic import Field
 from programs.modes import MODES
 from programs.modes.base import AskOptions
 from programs.recipes.base import Agenda, Material, Options, Past, Recipe
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.round_trip import RoundTrip
 from programs.tools import Tools
 from programs.trail import Trail
@@ -37,7 +37,7 @@ class RoundTripQuestions(dspy.Module):
     def __init__(self, tools: Tools, options: RoundTripOptions) -> None:
         """Compose the stages."""
         super().__init__()
-        judging = JudgeAndMend(tools)
+        judging = JudgeAndRewrite(tools)
         self.ask = MODES[tools.mode].asker(tools, judging, AskOptions(options.candidates))
         self.candidates = options.candidates
         self.round_trip = RoundTrip(tools, judging, max_rank=0)

@@ -1,6 +1,6 @@
 """Recipe ``single``: usable chunks, evenly covered → question → answer; no evolution.
 
-contexts → seed (question → judge ⇄ mend → round trip → answer) → draft
+contexts → seed (question → judge ⇄ rewrite → round trip → answer) → draft
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from programs.recipes.kinds import Mixing
 from programs.recipes.mix import parse_mix, quotas
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import JudgeAndMend
+from programs.stages.judge_and_rewrite import JudgeAndRewrite
 from programs.stages.seed import Seed
 from programs.tools import Tools
 from programs.trail import Trail
@@ -53,7 +53,7 @@ class Single(dspy.Module):
         super().__init__()
         mode = MODES[tools.mode]
         self.contexts = Contexts(tools)
-        judging = JudgeAndMend(tools)
+        judging = JudgeAndRewrite(tools)
         finish = Finish(tools, judging, mode.answering(tools), options.in_mode(mode).max_rank or 0)
         self.seed = Seed(mode.asker(tools, judging, AskOptions(options.candidates, options.answers)), finish)
 

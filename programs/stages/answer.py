@@ -3,8 +3,8 @@
 import dspy
 
 from programs.deciding import because
-from programs.evidence import agreement
-from programs.stages.judge_and_mend import Judged
+from programs.features import agreement
+from programs.stages.judge_and_rewrite import Judged
 from programs.steps.answer import ground_truth, tidy_answer
 from programs.tools import Tools
 from programs.trail import Trail

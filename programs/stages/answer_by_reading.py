@@ -3,7 +3,7 @@
 import dspy
 
 from programs.deciding import because
-from programs.stages.judge_and_mend import Judged, seen_by
+from programs.stages.judge_and_rewrite import Judged, seen_by
 from programs.stages.reading import ReadAnswers
 from programs.tools import Tools
 from programs.trail import Trail

@@ -6,7 +6,7 @@ import dspy
 
 from programs.quotes import find_quotes
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.need_by_reading import NeedByReading
 from programs.steps.ask import LENGTHS
 from programs.steps.combine import KINDS, numbered
@@ -23,7 +23,7 @@ class Combine(dspy.Module):
     """Write questions that need all chunks of an attempt, and take the first that passes every check."""
 
     def __init__(
-        self, tools: Tools, judging: JudgeAndMend, finish: Finish, *, candidates: int, answers: str, fewest: int = 2
+        self, tools: Tools, judging: JudgeAndRewrite, finish: Finish, *, candidates: int, answers: str, fewest: int = 2
     ) -> None:
         """Compose the stages.
 

@@ -1,12 +1,12 @@
-"""Stage ``evolve``: a seed question made harder, judged, mended, shortened, compared with the seed and answered."""
+"""Stage ``evolve``: a seed question made harder, judged, rewritten, shortened, compared with the seed and answered."""
 
 import dspy
 
 from programs.deciding import because
-from programs.evidence import lost_words
 from programs.evolutions.base import EVOLVED, Evolution, Evolving
+from programs.features import lost_words
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.steps.compress import SHORT_WORDS
 from programs.steps.question import tidy_question
 from programs.text import tokens
@@ -20,7 +20,7 @@ _TOLERATED = 5  # words over the limit: names are long
 class Evolve(dspy.Module):
     """Take a seed question through an evolution and every check that follows."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, finish: Finish, *, limited: bool) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite, finish: Finish, *, limited: bool) -> None:
         """Compose the checks; ``limited`` says whether a question must keep to the words that its row allows."""
         super().__init__()
         self.tools = tools
@@ -37,7 +37,7 @@ class Evolve(dspy.Module):
             return None
         judged: Judged = self.judging(trail, EVOLVED, evolved.focus, evolved.question)
         if not judged.decision.good:
-            judged = self.judging.mend(trail, judged)
+            judged = self.judging.rewrite_refused(trail, judged)
         if not judged.decision.good:
             self.judging.refuse(trail, judged)
             return None

@@ -4,8 +4,8 @@ from typing import Any
 
 import dspy
 
-from programs.evidence import kind_of
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.features import kind_of
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.round_trip import RoundTrip
 from programs.tools import Tools
 from programs.trail import Trail
@@ -15,7 +15,7 @@ from programs.types import Draft
 class Finish(dspy.Module):
     """Take a good question through the checks that are left."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, answering: Any, max_rank: int) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite, answering: Any, max_rank: int) -> None:
         """Compose the checks; ``answering`` is the stage that finds and checks answers, for ``max_rank`` see
         :class:`RoundTrip`.
         """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import dspy
 
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.text import has_words
 from programs.tools import Tools
 from programs.trail import Trail
@@ -19,10 +19,10 @@ class Need(dspy.Module):
     """Refuse a question that some of its chunks would do for.
 
     Whether it can be answered must become less likely when a chunk is left out, question and answer must hold words
-    that only this chunk has, and a name that a chunk describes must not be said, as it may be again after mending.
+    that only this chunk has, and a name that a chunk describes must not be said, as it may be again after rewriting.
     """
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite) -> None:
         """Build the critic of questions."""
         super().__init__()
         self.tools = tools

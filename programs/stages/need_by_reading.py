@@ -4,7 +4,7 @@ from typing import Any
 
 import dspy
 
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.reading import ReadAnswers
 from programs.trail import Trail
 from programs.types import Context
@@ -13,7 +13,7 @@ from programs.types import Context
 class NeedByReading(dspy.Module):
     """Drop chunks that a question does not need, and refuse one that needs fewer than it must."""
 
-    def __init__(self, judging: JudgeAndMend, reading: ReadAnswers, fewest: int) -> None:
+    def __init__(self, judging: JudgeAndRewrite, reading: ReadAnswers, fewest: int) -> None:
         """Keep questions that need ``fewest`` chunks or more."""
         super().__init__()
         self.judging = judging

@@ -5,7 +5,7 @@ from typing import Any
 
 import dspy
 
-from programs.evidence import kind_agrees
+from programs.features import kind_agrees
 from programs.stages.sound import Sound, shown_about
 from programs.steps.question import seed_question
 from programs.text import has_words

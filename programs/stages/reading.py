@@ -2,8 +2,8 @@
 
 import dspy
 
-from programs.evidence import agreement, answers_agree
-from programs.stages.judge_and_mend import passage_of
+from programs.features import agreement, answers_agree
+from programs.stages.judge_and_rewrite import passage_of
 from programs.steps.answer import tidy_answer
 from programs.text import tokens
 from programs.tools import Tools

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import dspy
 
 from programs.deciding import Decision
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.text import has_words, plain
 from programs.tools import Tools
 from programs.trail import Trail
@@ -31,7 +31,7 @@ class RoundTrip(dspy.Module):
     own chunk alone has, and the critic finds the question as answerable with it.
     """
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend, max_rank: int) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite, max_rank: int) -> None:
         """Accept ranks up to ``max_rank``; 0 records ranks and refuses none."""
         super().__init__()
         self.tools = tools

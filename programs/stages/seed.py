@@ -4,7 +4,7 @@ import dspy
 
 from programs.modes.base import Asker
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import Judged
+from programs.stages.judge_and_rewrite import Judged
 from programs.trail import Trail
 from programs.types import Draft, Focus
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import dspy
 
 from programs.facts import LinkedFacts
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.steps.split import parts_of
 from programs.tools import Tools
 from programs.trail import Trail
@@ -21,7 +21,7 @@ def about(facts: LinkedFacts) -> Focus:
 class Split(dspy.Module):
     """Split a question, and judge each part on the chunks that are relevant to it."""
 
-    def __init__(self, tools: Tools, judging: JudgeAndMend) -> None:
+    def __init__(self, tools: Tools, judging: JudgeAndRewrite) -> None:
         """Build the predictor that splits, and the critic of questions."""
         super().__init__()
         self.tools = tools

@@ -2,7 +2,7 @@
 
 import re
 
-from programs.evidence import answers_agree, answers_instead
+from programs.features import answers_agree, answers_instead
 from programs.languages.base import Language
 from programs.steps.base import Step
 from programs.text import has_words, plain, tokens

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from programs.evidence import answer_features
+from programs.features import answer_features
 from programs.languages.table import Languages
 from programs.numbers import logistic
 from programs.steps.base import Similarity, Step

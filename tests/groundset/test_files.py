@@ -19,7 +19,7 @@ from groundset.corpus import Corpus, write_chunks
 from groundset.corpus.corpus import Counts
 from groundset.files import is_standard_output, is_stream, whole_file, write_rows, write_text
 from groundset.folders import whole_folder
-from groundset.unfinished import is_leftover
+from groundset.working_folders import is_leftover
 from programs.errors import InputError
 from programs.types import Chunk, Document
 

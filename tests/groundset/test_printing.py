@@ -189,6 +189,6 @@ def test_commands_print_hostile_names_harmlessly(docs, tmp_path, terminal):
     # On a busy machine "Loading groundset." stands before it.
     assert [row["id"] for row in json.loads(rows[rows.index("{") :])["samples"]]
     missing = printed_by(CHUNK, "show", tmp_path / HOSTILE[0], terminal=terminal)
-    assert "is not the folder of a run" in missing
+    assert "does not exist" in missing
     for printed in (chunked, made, shown, rows, missing):
         check(printed)

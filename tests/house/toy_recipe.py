@@ -10,7 +10,7 @@ from pydantic import Field
 
 from programs.recipes.base import Material, Options, Past, Recipe
 from programs.stages.contexts import Contexts
-from programs.stages.judge_and_mend import JudgeAndMend
+from programs.stages.judge_and_rewrite import JudgeAndRewrite
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Attempt, Context, Draft, Focus, Observer, Outcome
@@ -32,7 +32,7 @@ class Pair(dspy.Module):
         super().__init__()
         self.tools = tools
         self.contexts = Contexts(tools)
-        self.judging = JudgeAndMend(tools)
+        self.judging = JudgeAndRewrite(tools)
         self.multi_context = tools.predictor("multi_context")
 
     def forward(self, *, attempt: Attempt, observer: Observer) -> Outcome:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from optimizers.fit_critic import fit_critic, measure
-from optimizers.fit_head import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
 from optimizers.labels import ChunkLabel, QuestionLabel, Split, splits_of
+from optimizers.logistic import FitOptions, Rows, fit_head, held_out_probabilities, probabilities
 from programs.critics.linear import LinearHead
-from programs.errors import LabelError, LeakError, PromiseError
+from programs.errors import LabelError, LeakError, TargetPrecisionError
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
 
@@ -120,7 +120,7 @@ def test_no_critic_is_fitted_to_test_rows_or_to_one_kind_of_row(encoder: Any) ->
     for rows, target, error, match in (
         (leaked, 0.5, LeakError, "test split"),
         (good, 0.5, LabelError, "split dev"),
-        (splits, 0.999, PromiseError, "--target-precision"),
+        (splits, 0.999, TargetPrecisionError, "--target-precision"),
     ):
         with pytest.raises(error, match=match):
             fit_critic("chunk", rows, encoder, KNOWN, target_precision=target)

@@ -22,7 +22,7 @@ from optimizers.measures import (
     share,
 )
 from programs.critics.curve import point_at
-from programs.errors import PromiseError, PromotionError
+from programs.errors import PromotionError, TargetPrecisionError
 
 GOOD = np.array([True, True, False, True, False])
 SCORES = np.array([0.9, 0.8, 0.7, 0.6, 0.1])
@@ -111,12 +111,12 @@ def test_the_lowest_threshold_that_keeps_the_promise_is_chosen() -> None:
     chosen = lowest_threshold(precision_curve(good, probability), 0.9)
     assert lower_bound(chosen.good, chosen.accepted) >= 0.9
     assert chosen.accepted == 62  # 60 of 62 has the bound 0.904, 60 of 63 has 0.886
-    with pytest.raises(PromiseError, match=r"support no more than 0\.96"):
+    with pytest.raises(TargetPrecisionError, match=r"support no more than 0\.96"):
         lowest_threshold(precision_curve(good, probability), 0.99)
 
 
 def test_a_handful_of_rows_supports_no_promise() -> None:
-    with pytest.raises(PromiseError, match="5 labelled rows"):
+    with pytest.raises(TargetPrecisionError, match="5 labelled rows"):
         lowest_threshold(precision_curve([True] * 5, [0.9, 0.8, 0.7, 0.6, 0.5]), 0.5)
 
 

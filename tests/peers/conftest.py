@@ -83,7 +83,7 @@ def samples(chunks: list[Chunk]) -> list[Sample]:
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a run that was read by two people, who mended one question."""
+    """Return the folder of a run that was read by two people, who corrected one question."""
     made = [document(number) for number in range(DOCUMENTS)]
     documents, chunks = [one for one, _ in made], [chunk for _, several in made for chunk in several]
     meta = {

@@ -2,7 +2,7 @@ from time import process_time
 
 import pytest
 
-from programs.evidence import chunk_features
+from programs.features import chunk_features
 from programs.languages import LANGUAGES
 from programs.text import MAX_QUESTION, MAX_READ, beginnings, has_words, plain, plain_passage, without_brackets
 

@@ -39,11 +39,11 @@ def _print_samples(summary: ReviewSummary) -> None:
     if not summary.samples.reviewed:
         print_line(f"No sample was reviewed yet, of {summary.unread}.")
         return
-    mended = f", {summary.mended} of them mended" if summary.mended else ""
+    corrected = f", {summary.corrected} of them corrected" if summary.corrected else ""
     disputed = f" Reviewers disagree on {summary.disputed}." if summary.disputed else ""
     samples = counted(summary.samples.reviewed, "sample")
     print_line(
-        f"Of {samples} reviewed, {_share(summary.samples)} signed{mended}.{disputed} Not reviewed: {summary.unread}."
+        f"Of {samples} reviewed, {_share(summary.samples)} signed{corrected}.{disputed} Not reviewed: {summary.unread}."
     )
     for name, tallies in summary.groups.items():
         if len(tallies) > 1 or name == "reader":  # one value alone would repeat the line above
@@ -73,7 +73,7 @@ def _to_dict(summary: ReviewSummary) -> dict[str, Any]:
     return {
         "samples": {
             **_row(summary.samples, "signed"),
-            "mended": summary.mended,
+            "corrected": summary.corrected,
             "disputed": summary.disputed,
             "unread": summary.unread,
         },

@@ -63,7 +63,7 @@ def _ask_to_replace(target: Path) -> None:
 def say_where(uri: str, *, usual: bool) -> None:
     """Print on standard error which tracking store is used, unless it is the usual one."""
     from groundset.printing import say
-    from groundset.tracking.place import shown
+    from groundset.tracking.location import shown
 
     if not usual:
         say(f"Tracking store: {shown(uri)}", err=True)

@@ -202,7 +202,7 @@ def _join_split_paragraphs(blocks: Sequence[_Block], join: "_Joiner") -> list[_B
 
 
 class _Joiner:
-    """Joins lines, and mends words that were broken at their ends by what the rest of the document says."""
+    """Joins lines, and rejoins words that were broken at their ends by what the rest of the document says."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._words: set[str] = set()

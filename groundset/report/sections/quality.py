@@ -61,14 +61,14 @@ def _reviews(run: RunAnalysis) -> list[Metric]:
     if not found:
         return []
     verdicts, noun = Counter(review.verdict for review in found), "reviewed sample"
-    mended = sum(
+    corrected = sum(
         review.verdict == "good" and (review.question is not None or review.answer is not None) for review in found
     )
     reviewers = {review.reader for review in latest_reviews(run.reviews) if review.kind == "sample"}
-    whose = f"by {counted(len(reviewers), 'reviewer')}: all who reviewed it signed it, mended or not"
+    whose = f"by {counted(len(reviewers), 'reviewer')}: all who reviewed it signed it, corrected or not"
     return [
         share_metric("Signed", verdicts["good"], len(found), noun, whose),
-        share_metric("Mended", mended, verdicts["good"], "signed sample", "signed with another wording"),
+        share_metric("Corrected", corrected, verdicts["good"], "signed sample", "signed with another wording"),
         share_metric("Disputed", verdicts["disputed"], len(found), noun, "one reviewer signed, another refused"),
         share_metric("Reviewed", len(found), len(run.samples), "sample", "draw those to review at random: else the "
                      "share signed says little about the others"),

@@ -29,7 +29,7 @@ def write_llamaindex(run: "Run", folder: Path) -> None:
 
 
 def rag_dataset(run: "Run") -> dict[str, Any]:
-    """Return the questions with answers and contexts, and who wrote them: a model, or a reader who mended them."""
+    """Return the questions with answers and contexts, and who wrote them: a model, or a reader who corrected them."""
     writer = _writer(run.settings)
     read = run.consensus
 

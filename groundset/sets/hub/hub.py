@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from groundset import __version__
 from groundset.folders import fits
-from groundset.models.answers import UnusableAnswerError
 from groundset.models.download import human_size
+from groundset.models.http_limits import UnusableAnswerError
 from groundset.models.hub_client import hub_address, hub_token, online, quiet_client
 from groundset.privacy import without_secrets
 from groundset.progress import counted

@@ -9,7 +9,7 @@ import numpy as np
 
 from groundset.corpus import Corpus, build_corpus
 from groundset.corpus.documents import document_id
-from groundset.corpus.own_chunks import CHUNK_SUFFIXES
+from groundset.corpus.user_chunks import CHUNK_SUFFIXES
 from groundset.engine.config import RunConfig, make_config
 from groundset.engine.identity import hash_sources
 from groundset.progress import Progress

@@ -42,7 +42,7 @@ def test_json_is_one_document(run: Any, runs: list[Path]) -> None:
     [
         ((), "takes two runs or more"),
         (("first",), "is named twice"),
-        (("nowhere",), "is not the folder of a run"),
+        (("nowhere",), "nowhere does not exist"),
         (("second", "--out", "x.txt"), "give it a name that ends with .html"),
         (("second", "--out", "-", "--json"), "--out -: --json goes to standard output"),
     ],

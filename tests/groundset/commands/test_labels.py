@@ -34,7 +34,7 @@ def test_every_problem_is_named_and_the_status_is_2(run, tmp_path):
         f"{file}, line 3: document tide-mill is in two splits: train and dev",
         f"{file}, line 4: reasn: there is no such key",
     ]
-    assert "3 problems in 1 files" in ran.err
+    assert "3 problems in 1 file" in ran.err
     for unreadable in (tmp_path / "none.jsonl", file):
         assert run("labels", "stats", unreadable).status == 2
 

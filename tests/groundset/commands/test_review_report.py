@@ -30,7 +30,7 @@ def test_shares_are_printed_with_their_intervals(run, folder):
     assert (ran.status, ran.err, "\x1b" in ran.out) == (0, "", False)
     first, evolutions, documents, reviewers, rejects, steps, agreement = ran.out.split("\n\n")
     assert first == (
-        "Of 2 samples reviewed, 1 (50 %, 9 to 91 %) was signed, 1 of them mended. Reviewers disagree on 1. "
+        "Of 2 samples reviewed, 1 (50 %, 9 to 91 %) was signed, 1 of them corrected. Reviewers disagree on 1. "
         "Not reviewed: 0."
     )
     assert [line.split(maxsplit=3) for line in evolutions.splitlines()] == [
@@ -56,7 +56,7 @@ def test_json_is_one_document(run, folder):
     found = json.loads(ran.out)
     tally = {"signed": 1, "read": 1, "share": 1.0, "low": 0.2065, "high": 1.0}
     assert found["runs"] == [str(folder)]
-    assert found["samples"] == {**tally, "mended": 0, "disputed": 0, "unread": 1}
+    assert found["samples"] == {**tally, "corrected": 0, "disputed": 0, "unread": 1}
     assert found["by"]["recipe"] == {"evolved": tally}
     assert found["rejects"] == {"good": 0, "read": 0, "share": None, "low": None, "high": None, "by_step": {}}
     [agreement] = found["agreement"]

@@ -9,9 +9,9 @@ import pytest
 
 from groundset.compiling import compiler, resources
 from groundset.data_files import data_path
-from groundset.engine.states import Users, load_compiled
+from groundset.engine.compiled import Users, load_compiled
 from groundset.models.specs import parse_spec
-from programs.errors import InputError, PromiseError, StateError
+from programs.errors import InputError, StateError, TargetPrecisionError
 
 SHA = json.loads(data_path("compiled", "head", "judge.json").read_text(encoding="utf-8"))["model_sha256"]
 
@@ -76,7 +76,7 @@ def test_an_ensemble_is_fitted_measured_and_found_again(knowing, compiled, ear, 
 
 
 def test_a_promise_that_the_labels_do_not_support_writes_nothing(knowing, compiled, tmp_path):
-    with pytest.raises(PromiseError):
+    with pytest.raises(TargetPrecisionError):
         compiled("judge", target_precision=0.99, **ENSEMBLE)
     assert not (tmp_path / "out" / "tiny").exists()
 

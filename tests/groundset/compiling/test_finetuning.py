@@ -17,7 +17,7 @@ from groundset.compiling.compiler import compile_steps
 from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
 from groundset.engine import states as engine_states
-from groundset.engine.states import Users, load_compiled
+from groundset.engine.compiled import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import open_lm
 from groundset.tracking.compiles import CompileRuns, CompileStore

@@ -10,7 +10,7 @@ import pytest
 
 from groundset.compiling import labels, resources
 from groundset.data_files import data_path
-from groundset.engine.states import Users, load_compiled
+from groundset.engine.compiled import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.retrieval.embedder import load_embedder
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels

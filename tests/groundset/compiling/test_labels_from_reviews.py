@@ -58,14 +58,14 @@ def test_a_signed_sample_is_a_good_label_with_its_answer(folder: Path) -> None:
 
 
 def test_a_mended_question_is_good_and_its_old_wording_bad_only_for_a_reason(folder: Path) -> None:
-    mended, old = "At what hour does the ferry leave Tollvik?", SAMPLES[0].question
-    say(folder, "q-ferry", "good", question=mended, answer="nine")
+    corrected, old = "At what hour does the ferry leave Tollvik?", SAMPLES[0].question
+    say(folder, "q-ferry", "good", question=corrected, answer="nine")
     label = question_in(folder)
-    assert (label.question, label.origin, label.kind, label.answer.text) == (mended, "written", None, "nine")
-    say(folder, "q-ferry", "good", "vague", question=mended)
-    assert found_in(folder) == [(mended, "ok"), (old, "vague")]
+    assert (label.question, label.origin, label.kind, label.answer.text) == (corrected, "written", None, "nine")
+    say(folder, "q-ferry", "good", "vague", question=corrected)
+    assert found_in(folder) == [(corrected, "ok"), (old, "vague")]
     say(folder, "q-ferry", "good", "incomplete", answer="at nine sharp")
-    assert found_in(folder) == [(old, "ok")], "only the answer was mended"
+    assert found_in(folder) == [(old, "ok")], "only the answer was corrected"
 
 
 def test_a_question_whose_answer_alone_was_refused_is_good(folder: Path) -> None:

@@ -10,9 +10,9 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
 
-from groundset.compiling import open_recipe, whole
+from groundset.compiling import open_recipe, recipe
 from groundset.data_files import data_path
-from groundset.engine.states import Users, load_compiled
+from groundset.engine.compiled import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import LanguageModel
 from optimizers.attempts import attempt_worth
@@ -72,11 +72,11 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word_encoder: Callab
             kept.setdefault(row["split"], []).append(line)
     labels, engine = tmp_path / "labels.jsonl", CopyingEngine()
     labels.write_text("\n".join(line for lines in kept.values() for line in lines[:EACH]), encoding="utf-8")
-    monkeypatch.setattr(whole, "label_files", lambda own, kind: [labels])
-    monkeypatch.setattr(whole, "load_embedder", lambda name: word_encoder(SHA))
-    monkeypatch.setattr(whole, "open_critics", lambda name, **parts: dict.fromkeys(STEPS, Agreeable()))
+    monkeypatch.setattr(recipe, "label_files", lambda own, kind: [labels])
+    monkeypatch.setattr(recipe, "load_embedder", lambda name: word_encoder(SHA))
+    monkeypatch.setattr(recipe, "open_critics", lambda name, **parts: dict.fromkeys(STEPS, Agreeable()))
     monkeypatch.setattr(
-        whole,
+        recipe,
         "open_lm",
         lambda spec, journal, adapters: LanguageModel(
             engine, model="local/w", name=spec.name, sha256=spec.sha256, journal=journal

@@ -10,7 +10,7 @@ import pytest
 from groundset.compiling import resources
 from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
-from groundset.engine.states import Users, load_compiled
+from groundset.engine.compiled import Users, load_compiled
 from groundset.tracking.compiles import CompileRuns, CompileStore
 from optimizers.labels import hashes_of
 from optimizers.steps import COMPILABLE

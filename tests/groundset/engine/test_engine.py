@@ -88,11 +88,11 @@ def test_an_error_on_the_way_to_the_model_stops_the_run_and_a_mended_one_goes_on
     assert caught.value.exit_code == 1
     assert json.loads((out / "run.json").read_text())["status"] == "failed"
     assert (out / "samples.jsonl").exists()
-    mended = FailingEngine(error, lambda number: False)
-    assert generate(docs, out, mended).ending == "complete"
+    corrected = FailingEngine(error, lambda number: False)
+    assert generate(docs, out, corrected).ending == "complete"
     assert samples(out) == samples(tmp_path / "whole")
     calls = json.loads((tmp_path / "whole" / "run.json").read_text())["calls"]
-    assert mended.calls == calls - 10, "the ten calls that were answered are not made again"
+    assert corrected.calls == calls - 10, "the ten calls that were answered are not made again"
 
 
 def test_a_crash_is_tried_again_by_dspy_and_then_stops_the_run(docs, tmp_path, monkeypatch):

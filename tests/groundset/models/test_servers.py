@@ -18,7 +18,7 @@ from dspy.utils.exceptions import LMError
 
 from groundset.engine.engine import fatal_error
 from groundset.models import OpenAISpec, ensure_available, parse_spec, servers
-from groundset.models.answers import BoundedTransport, UnusableAnswerError
+from groundset.models.http_limits import BoundedTransport, UnusableAnswerError
 from groundset.runtime.lms import open_lm
 from programs.errors import UnreachableModelError
 

@@ -11,7 +11,7 @@ from reported_run import EVILS, META, make_run
 
 import groundset
 from groundset.report.comparison import compare_runs
-from groundset.report.measures import MEASURES
+from groundset.report.comparison_measures import MEASURES
 from groundset.store.record import write_files
 from groundset.store.reviews import Review
 from groundset.store.run_store import RunStore

@@ -91,7 +91,7 @@ def test_metrics_are_what_the_run_holds(written: tuple[Path, str]) -> None:
     expected = {
         "Samples": "6 of 10 asked for",
         "State": "finished: as many samples as were asked for",
-        "Mended": "50 % (1)",
+        "Corrected": "50 % (1)",
         "Kept of candidates": "50 % (6)",
         "Kept of attempts": "50 % (6)",
         "Documents asked about": "50 % (2)",

@@ -66,7 +66,7 @@ def test_a_run_is_reviewed_by_keys_alone(make_run, open_page):
         page.keyboard.press("Escape")
         page.keyboard.press("e")
         press(page, "Control+Enter")
-        assert page.locator(".note .verdict").inner_text() == "Signed as mended"
+        assert page.locator(".note .verdict").inner_text() == "Signed as corrected"
         press(page, "Backspace")
         assert page.locator("h1").inner_text() == "12 s u ?"
         page.reload()
@@ -102,12 +102,12 @@ def test_it_works_without_scripts_on_a_narrow_screen_in_the_dark(make_run, open_
         )
         assert page.locator("html").evaluate("page => page.scrollWidth") == 360
         page.get_by_role("button", name="Sign", exact=False).first.click()
-        page.locator("summary", has_text="Mend").click()
+        page.locator("summary", has_text="Correct").click()
         page.get_by_label("Answer").fill("Ada Lund, an engineer")
-        page.get_by_role("button", name="Sign as mended").click()
+        page.get_by_role("button", name="Sign as corrected").click()
         page.get_by_role("link", name="List").click()
         assert page.locator("html").evaluate("page => page.scrollWidth") == 360
-        assert page.locator(".state").all_inner_texts()[:3] == ["signed", "signed as mended", "unread"]
+        assert page.locator(".state").all_inner_texts()[:3] == ["signed", "signed as corrected", "unread"]
 
 
 def test_what_can_be_pressed_has_a_name_and_can_be_read(make_run, open_page):

@@ -114,16 +114,16 @@ def test_a_passage_stands_in_its_document_with_focus_and_answer_marked(make_run,
 
 def test_a_mended_text_is_what_is_signed(make_run, review):
     page = review(make_run())
-    text = page.submit(0, "mend", question="When does the ferry leave?\r\nSay the hour.", answer=ASKED[0][1])
-    assert "Signed as mended" in text
+    text = page.submit(0, "correct", question="When does the ferry leave?\r\nSay the hour.", answer=ASKED[0][1])
+    assert "Signed as corrected" in text
     own = page.own(0)
     assert (own.verdict, own.question, own.answer) == ("good", "When does the ferry leave?\nSay the hour.", None)
     assert "<del>When does the ferry leave Tollvik?</del>" in page.item(0)
     page.submit(0, "sign")
     assert page.own(0).question is not None, "what is signed is what was shown"
-    page.submit(1, "mend", question=ASKED[1][0], answer=ASKED[1][1])
+    page.submit(1, "correct", question=ASKED[1][0], answer=ASKED[1][1])
     assert page.states()[1] == "signed", "nothing was changed"
-    text = page.submit(2, "mend", question=" ", answer="kept", status=400)
+    text = page.submit(2, "correct", question=" ", answer="kept", status=400)
     assert "cannot be empty" in text
     assert ">\nkept</textarea>" in text
     assert page.states()[2] == "unread"
@@ -131,9 +131,9 @@ def test_a_mended_text_is_what_is_signed(make_run, review):
 
 def test_hostile_texts_stay_texts(make_run, review):
     page = review(make_run(asked=[(HOSTILE, HOSTILE), ASKED[1]]), reviewer="<b>ann</b>")
-    page.submit(0, "mend", question=HOSTILE, answer=HOSTILE)
-    assert page.states()[0] == "signed", "what a field leaves out was not mended"
-    page.submit(0, "mend", question=HOSTILE + "!", answer=HOSTILE)
+    page.submit(0, "correct", question=HOSTILE, answer=HOSTILE)
+    assert page.states()[0] == "signed", "what a field leaves out was not corrected"
+    page.submit(0, "correct", question=HOSTILE + "!", answer=HOSTILE)
     after = page.item(1, f"?after={page.session.items[0].key}")
     for text in (page.item(0), page.get("list"), after):
         assert "<script>" not in text
@@ -156,14 +156,14 @@ def test_two_tabs_learn_of_each_other(make_run, review):
 
 def test_a_tab_signs_the_words_that_it_shows(make_run, review):
     page = review(make_run())
-    page.submit(0, "mend", question="When does it leave?", answer=ASKED[0][1])
-    mended = str(page.number(0))
+    page.submit(0, "correct", question="When does it leave?", answer=ASKED[0][1])
+    corrected = str(page.number(0))
     text = page.submit(0, "sign", seen="0")
     assert "Another tab had signed it meanwhile; your verdict counts." in text
     assert page.own(0).question is None
-    page.submit(0, "sign", seen=mended)
+    page.submit(0, "sign", seen=corrected)
     assert page.own(0).question == "When does it leave?"
-    page.submit(1, "sign", seen=mended)
+    page.submit(1, "sign", seen=corrected)
     assert page.own(1).question is None, "a row about another item"
 
 

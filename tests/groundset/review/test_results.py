@@ -48,7 +48,7 @@ def test_mended_samples_are_signed_and_disputed_ones_are_not(folder: Path) -> No
     say(folder, "q-both", "bad", "vague", question="Which is older?")
     say(folder, "q-gone", "good")
     summary = summarise_reviews([folder])
-    assert (summary.samples, summary.mended, summary.disputed, summary.unread) == (Tally(1, 3), 1, 1, 0)
+    assert (summary.samples, summary.corrected, summary.disputed, summary.unread) == (Tally(1, 3), 1, 1, 0)
 
 
 def test_good_rejects_are_counted_by_the_step_that_refused_them(folder: Path) -> None:

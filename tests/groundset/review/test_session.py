@@ -36,7 +36,7 @@ def test_a_verdict_is_in_the_run_when_the_call_returns(make_run, review):
     session.submit(session.items[1], "bad", reason="vague")
     session.submit(session.items[2], "good", question="How tall is the tower?")
     session.skip(session.items[3])
-    assert states(session) == ["signed", "refused", "mended", "skipped"]
+    assert states(session) == ["signed", "refused", "corrected", "skipped"]
     assert [(row.item, row.verdict, row.reason) for row in rows(folder)] == [
         ("run-0", "good", None), ("run-1", "bad", "vague"), ("run-2", "good", None), ("run-3", None, None)
     ]  # fmt: skip
@@ -60,7 +60,7 @@ def test_undo_goes_back_click_by_click_also_after_a_restart(make_run):
     with ReviewSession([folder], "ann") as session:
         first, second, *_ = session.items
         assert session.undo() == [second]
-        assert states(session)[:2] == ["mended", "unread"]
+        assert states(session)[:2] == ["corrected", "unread"]
         assert session.undo() == [first]
         assert (session.own(first).verdict, session.own(first).reason) == ("bad", "vague")
         session.submit(second, "good")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from httpx import Client
 
-from groundset.review import guard, server
+from groundset.review import access, server
 from groundset.review.session import ReviewSession
 
 Sent = Callable[..., socket.socket]
@@ -54,7 +54,7 @@ def test_an_unfinished_form_keeps_no_other_page_waiting(address: str, send: Sent
 
 @pytest.mark.parametrize("drips", [False, True])
 def test_an_unfinished_form_is_given_up(address: str, send: Sent, monkeypatch: pytest.MonkeyPatch, drips: bool) -> None:
-    monkeypatch.setattr(guard, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(access, "BODY_SECONDS", 0.5)
     monkeypatch.setattr(server._Quiet, "timeout", 0.3)
     caller = send("Content-Length: 100")
     caller.settimeout(0.1)

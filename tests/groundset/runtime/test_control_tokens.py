@@ -12,8 +12,8 @@ from groundset.models.specs import OpenAISpec
 from groundset.runtime import lms
 from groundset.runtime.control_tokens import COMMON_TOKENS, ControlTokens
 from groundset.runtime.embedded import EmbeddedEngine
+from groundset.runtime.gguf_header import special_tokens
 from groundset.runtime.lms import LanguageModel
-from groundset.runtime.vocabulary import special_tokens
 from programs.critics.logprobs import LogprobCritic
 from programs.deciding import decide
 from signatures.judge import JudgeQuestion

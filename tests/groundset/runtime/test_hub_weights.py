@@ -12,7 +12,7 @@ from groundset.models.catalogue import CATALOGUE
 from groundset.models.pull import ensure_available
 from groundset.models.specs import parse_spec
 from groundset.runtime.lms import open_lm
-from groundset.runtime.trial import check_weights
+from groundset.runtime.weight_check import check_weights
 from programs.errors import WeightsError
 
 NAME = "hf/org/smol-GGUF/smol.gguf"

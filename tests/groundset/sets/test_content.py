@@ -18,8 +18,8 @@ from groundset.retrieval_eval.compare import compare
 from groundset.retrieval_eval.configs import retriever_configs
 from groundset.run import Run, save_run
 from groundset.sets.exporting import export_run, exported_run
+from groundset.store.items import refused_rows
 from groundset.store.lineage import Lineage, Parent
-from groundset.store.pieces import refused_rows
 from groundset.store.run_store import RunStore
 from programs.errors import InputError, RunError, RunMismatchError
 from programs.types import Reject

@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundset.store.pieces import refused_rows
+from groundset.store.items import refused_rows
 from groundset.store.run_store import RunStore
 from groundset.store.tables import Verdict
 from programs.types import Attempt, Chunk, Context, Reject, StepRecord

@@ -18,9 +18,9 @@ import mlflow
 import pytest
 
 from groundset.compiling.compiler import environment
-from groundset.engine.states import Users, load_compiled
+from groundset.engine.compiled import Users, load_compiled
 from groundset.tracking.compiles import ROWS_FILE, CompileRuns, CompileStore, best_of
-from groundset.tracking.place import shown, store_host
+from groundset.tracking.location import shown, store_host
 from groundset.tracking.promotion import promote
 from groundset.tracking.runs import log_generation
 from optimizers.measures import Interval, mean, mean_gain

@@ -53,7 +53,7 @@ TWIN = QuestionLabel(
     **PLACE, id=f"{GOOD.id}-twin", passage=FACT, question=VAGUE, label="bad", reason="vague", explanation="No mill."
 )
 ANSWERED = gold(AnswerGold, "answer", passage=FACT, question=QUESTION, answer=ANSWER, kind="words")
-MENDED = gold(
+REWRITTEN = gold(
     RewriteGold,
     "rewrite",
     before="",
@@ -106,7 +106,7 @@ def test_an_answer_is_read_from_its_passage(languages: Languages) -> None:
 @pytest.mark.parametrize(
     ("row", "shown", "written"),
     [
-        (MENDED, ("Topic: Orsle > Mills", FACT, TWIN.question, "Name the mill."), GOOD.question),
+        (REWRITTEN, ("Topic: Orsle > Mills", FACT, TWIN.question, "Name the mill."), GOOD.question),
         (SHORTENED, (SHORTENED.question,), GOOD.question),
         (PHRASES, ("Topic: Orsle > Mills", FACT), "the sluice had rotted; the tide mill of Orsle; 1712"),
     ],

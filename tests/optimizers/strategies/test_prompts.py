@@ -15,13 +15,13 @@ from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.journal import JournaledEngine, MemoryJournal
 from optimizers.ledger import Ledger
 from optimizers.report import CompileReport
-from optimizers.step import GeneratorStep
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import worth as answer_worth
 from optimizers.steps.base import Judges, kind_of
 from optimizers.steps.examples import Examples
 from optimizers.strategies import STRATEGIES, prompts
 from optimizers.strategies.prompts import dev_rows
+from optimizers.student import GeneratorStep
 from programs.demos import read_demos
 from programs.errors import LeakError, StrategyError
 from programs.languages import LANGUAGES

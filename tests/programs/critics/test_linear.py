@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from programs.critics.linear import LinearHead
-from programs.evidence import grams, shape
+from programs.features import grams, shape
 
 
 def test_a_head_adds_up_standardised_features_shapes_and_vectors() -> None:

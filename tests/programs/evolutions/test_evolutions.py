@@ -20,7 +20,7 @@ from groundset.runtime.parser import Parser
 from programs.analysis import read_chunk
 from programs.demos import Demos
 from programs.evolutions import EVOLUTIONS
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.trail import Trail
 from programs.types import Attempt, Context, Focus
 
@@ -34,7 +34,7 @@ STRUCK = Focus(sentence=TEXT[TEXT.index("On 22") :], answer="22 February 2009", 
 def seed_of(focus: Focus, question: str, tools: Any) -> tuple[Trail, Judged]:
     attempt = Attempt(number=0, contexts=(read_chunk(chunk_of(), tools.languages),), wanted="simple")
     trail, _ = trail_of(attempt)
-    return trail, JudgeAndMend(tools)(trail, 0, focus, question)
+    return trail, JudgeAndRewrite(tools)(trail, 0, focus, question)
 
 
 def evolve(name: str, focus: Focus, question: str, tools: Any, **script: str) -> tuple[str | None, Trail, list[str]]:

@@ -3,7 +3,7 @@
 import pytest
 
 from groundset.runtime.parser import Parser, load_parser
-from programs.evidence import chunk_features, question_features
+from programs.features import chunk_features, question_features
 from programs.languages import LANGUAGES
 from programs.languages.en.reading import EnglishSyntax
 from programs.languages.table import Languages

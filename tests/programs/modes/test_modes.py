@@ -2,7 +2,7 @@
 
 import pytest
 
-from programs.critics.opening import CRITICS
+from programs.critics.registry import CRITICS
 from programs.evolutions import EVOLUTIONS
 from programs.modes import MODES
 from programs.steps import STEPS

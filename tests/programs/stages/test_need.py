@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from scripted_program import BROCK, FOUNDED, ScriptedCritic, context_of, tools_of, trail_of
 
-from programs.stages.judge_and_mend import JudgeAndMend
+from programs.stages.judge_and_rewrite import JudgeAndRewrite
 from programs.stages.need import Need
 from programs.trail import Trail
 from programs.types import Attempt
@@ -22,7 +22,7 @@ def need(*missed: Any, question: str = QUESTION, low: float = 0.4, names: Sequen
         return name == "answerable" and any(context.passage not in inputs["passage"] for context in missed)
 
     tools = tools_of(critics={"judge": ScriptedCritic(bad, low)})
-    judging = JudgeAndMend(tools)
+    judging = JudgeAndRewrite(tools)
     trail, _ = trail_of(Attempt(number=0, contexts=(YARD, PERSON), wanted="multi_context"))
     return Need(tools, judging)(trail, judging(trail, 0, YARD.foci[0], question), names), trail
 

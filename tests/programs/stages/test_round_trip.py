@@ -15,7 +15,7 @@ from scripted_program import (
     trail_of,
 )
 
-from programs.stages.judge_and_mend import JudgeAndMend
+from programs.stages.judge_and_rewrite import JudgeAndRewrite
 from programs.stages.round_trip import Placed, RoundTrip
 from programs.trail import Trail
 from programs.types import Attempt, Chunk, Context
@@ -38,7 +38,7 @@ def round_trip(
 ) -> tuple[Placed | None, Trail]:
     critic = ScriptedCritic(bad, **told)
     tools = tools_of(critics={"judge": critic}, retriever=ListRetriever(*hits))
-    judging = JudgeAndMend(tools)
+    judging = JudgeAndRewrite(tools)
     trail, _ = trail_of(Attempt(number=0, contexts=contexts, wanted="simple"))
     judged = judging(trail, 0, YARD.foci[0], question)
     return RoundTrip(tools, judging, max_rank)(trail, judged), trail
@@ -74,7 +74,7 @@ def test_a_chunk_that_the_critic_refuses_does_not() -> None:
 def test_the_critic_sees_the_other_chunk_in_the_place_of_the_own_one() -> None:
     critic = ScriptedCritic()
     tools = tools_of(critics={"judge": critic}, retriever=ListRetriever(TWIN))
-    judging = JudgeAndMend(tools)
+    judging = JudgeAndRewrite(tools)
     trail, _ = trail_of(Attempt(number=0, contexts=(PERSON, YARD), wanted="multi_context"))
     RoundTrip(tools, judging, 5)(trail, judging(trail, 0, YARD.foci[0], BRIDGE))
     assert [asked["passage"] for asked in critic.asked] == [

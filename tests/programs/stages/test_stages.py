@@ -29,11 +29,11 @@ from programs.modes.guided import Ask
 from programs.stages.answer import Answer
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
-from programs.stages.judge_and_mend import JudgeAndMend, Judged
+from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
 from programs.stages.round_trip import RoundTrip
 from programs.stages.seed import Seed
 from programs.steps import STEPS
-from programs.steps.rewrite import MENDABLE
+from programs.steps.rewrite import WORTH_REWRITING
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Attempt, Context, Focus, StepRecord
@@ -51,7 +51,7 @@ def trail_on(*contexts: Context, **told: Any) -> Trail:
 
 
 def judged(trail: Trail, question: str = GOOD, *, tools: Tools | None = None) -> Judged:
-    return JudgeAndMend(tools or tools_of())(trail, 0, STRUCK, question)
+    return JudgeAndRewrite(tools or tools_of())(trail, 0, STRUCK, question)
 
 
 def rejects(trail: Trail) -> list[tuple[str, str]]:
@@ -114,24 +114,24 @@ def test_an_empty_question_can_be_judged() -> None:
     ("low", "focus", "calls"),
     [
         (0.4, STRUCK, ["feedback", "rewrite"]),
-        (MENDABLE - 0.01, STRUCK, []),  # too far from good
+        (WORTH_REWRITING - 0.01, STRUCK, []),  # too far from good
         (0.4, STRUCK.model_copy(update={"opening": "On what date did the Henn Lady strike it"}), []),
     ],
 )
 def test_only_what_can_be_mended_is(demos: Demos, run: Run, low: float, focus: Focus, calls: list[str]) -> None:
     critic = ScriptedCritic(lambda name, inputs: name == "clear" and inputs["question"] != GOOD, low)
-    stage = JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))
+    stage = JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))
     trail = trail_on(FIRST)
     refused = stage(trail, 0, focus, "When did it strike?")
-    mended, engine = run(lambda: stage.mend(trail, refused), {"feedback": "Name it.", "rewrite": GOOD})
+    rewritten, engine = run(lambda: stage.rewrite_refused(trail, refused), {"feedback": "Name it.", "rewrite": GOOD})
     assert engine.steps == calls
-    assert mended.decision.good is bool(calls)
-    assert mended.number == refused.number
+    assert rewritten.decision.good is bool(calls)
+    assert rewritten.number == refused.number
 
 
 def test_a_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
     critic = ScriptedCritic(lambda name, inputs: name == "clear" and inputs["question"] != GOOD, reason="which ship?")
-    stage = JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))
+    stage = JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))
     trail = trail_on(FIRST)
     refused = stage(trail, 0, STRUCK, "When did it strike?")
     stage.refuse(trail, refused)
@@ -139,8 +139,8 @@ def test_a_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
         "not clear: which ship?",
         [("judge", "not clear: which ship?")],
     )
-    mended, engine = run(lambda: stage.mend(trail, refused), {"rewrite": GOOD})
-    assert (mended.decision.good, engine.steps) == (True, ["rewrite"])
+    rewritten, engine = run(lambda: stage.rewrite_refused(trail, refused), {"rewrite": GOOD})
+    assert (rewritten.decision.good, engine.steps) == (True, ["rewrite"])
     assert "Feedback: which ship?" in str(engine.requests[0].messages[-1].text)
 
 
@@ -149,7 +149,7 @@ def test_a_critic_that_reads_is_shown_title_and_headings(demos: Demos, *, reads:
     critic = ScriptedCritic()
     vars(critic)["reads"] = reads
     context = context_of("ship", ("The ship struck a rock.", "rock"), topic="Log of the Ansa")
-    JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))(trail_on(context), 0, STRUCK, GOOD)
+    JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))(trail_on(context), 0, STRUCK, GOOD)
     [asked] = {each["passage"] for each in critic.asked}
     assert asked == (f"[Log of the Ansa]\n{context.passage}" if reads else context.passage)
 
@@ -166,11 +166,11 @@ def test_an_answer_that_is_not_supported_is_refused_with_the_reason_of_the_criti
 
 def test_a_rewrite_that_changes_nothing_is_not_judged_again(demos: Demos, run: Run) -> None:
     critic = ScriptedCritic(lambda name, inputs: True)
-    stage = JudgeAndMend(tools_of(critics={"judge": critic}, demos=demos))
+    stage = JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))
     trail = trail_on(FIRST)
     refused = stage(trail, 0, STRUCK, GOOD)
-    mended, _ = run(lambda: stage.mend(trail, refused), {"feedback": "-", "rewrite": GOOD})
-    assert mended == refused
+    rewritten, _ = run(lambda: stage.rewrite_refused(trail, refused), {"feedback": "-", "rewrite": GOOD})
+    assert rewritten == refused
     assert len(critic.asked) == 1
 
 
@@ -185,7 +185,7 @@ def test_a_rewrite_that_changes_nothing_is_not_judged_again(demos: Demos, run: R
 )
 def test_the_best_question_comes_first(demos: Demos, run: Run, ranks: Any, bad: Any, expected: list[str]) -> None:
     tools = tools_of(demos=demos, retriever=FixedRetriever(ranks=ranks), critics={"judge": ScriptedCritic(bad)})
-    ask = Ask(tools, JudgeAndMend(tools), AskOptions(2))
+    ask = Ask(tools, JudgeAndRewrite(tools), AskOptions(2))
     found, engine = run(lambda: ask(trail_on(FIRST), FOCI), {"question": [BUILT, GOOD]})
     assert [each.question for each in found] == expected
     assert engine.steps == ["question", "question"]
@@ -196,19 +196,19 @@ def test_without_a_good_question_the_best_alone_is_mended(demos: Demos, run: Run
     critic = ScriptedCritic(lambda name, inputs: inputs["question"] in (BUILT, vague))
     tools = tools_of(demos=demos, critics={"judge": critic})
     script = {"question": [BUILT, vague], "feedback": "Name it.", "rewrite": GOOD}
-    found, engine = run(lambda: Ask(tools, JudgeAndMend(tools), AskOptions(2))(trail_on(FIRST), FOCI), script)
+    found, engine = run(lambda: Ask(tools, JudgeAndRewrite(tools), AskOptions(2))(trail_on(FIRST), FOCI), script)
     assert [each.question for each in found] == [GOOD, vague]
     assert engine.steps == ["question", "question", "feedback", "rewrite"]
 
 
 def test_nothing_is_asked_about_nothing(run: Run) -> None:
     tools = tools_of()
-    assert run(lambda: Ask(tools, JudgeAndMend(tools), AskOptions(2))(trail_on(FIRST), ()), {})[0] == []
+    assert run(lambda: Ask(tools, JudgeAndRewrite(tools), AskOptions(2))(trail_on(FIRST), ()), {})[0] == []
 
 
 def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: Run) -> None:
     tools = tools_of(demos=demos)
-    ask = Ask(tools, JudgeAndMend(tools), AskOptions(2))
+    ask = Ask(tools, JudgeAndRewrite(tools), AskOptions(2))
     script = {"keyphrases": "36 cars; a lighthouse; Lodrin yard"}
     trail = trail_on(FIRST)
     (everything, left), _ = run(lambda: ask.look_for_foci(trail, lambda focus: True), script)
@@ -226,7 +226,7 @@ def test_key_phrases_lead_to_foci_that_were_not_asked_about(demos: Demos, run: R
 
 def taught(demos: Demos, **others: Any) -> Ask:
     tools = tools_of(demos=demos, states={"pair": STEPS["pair"].predictor().dump_state()}, **others)
-    return Ask(tools, JudgeAndMend(tools), AskOptions(2))
+    return Ask(tools, JudgeAndRewrite(tools), AskOptions(2))
 
 
 def test_a_taught_model_chooses_what_to_ask_of_a_sentence(demos: Demos, run: Run) -> None:
@@ -312,7 +312,7 @@ def test_what_a_taught_model_asked_badly_is_not_mended(demos: Demos, run: Run) -
 )
 def test_a_question_must_find_its_chunk(rank: int | None, max_rank: int, reason: str | None) -> None:
     tools, trail = tools_of(rank=rank), trail_on(FIRST)
-    found = RoundTrip(tools, JudgeAndMend(tools), max_rank)(trail, judged(trail, tools=tools))
+    found = RoundTrip(tools, JudgeAndRewrite(tools), max_rank)(trail, judged(trail, tools=tools))
     assert (found is None) is (reason is not None)
     assert rejects(trail) == ([] if reason is None else [("retrieval", reason)])
 
@@ -327,7 +327,9 @@ def test_an_answer_comes_with_the_probability_that_it_is_supported(demos: Demos,
 def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, run: Run) -> None:
     critics = dict.fromkeys(STEPS, ScriptedCritic()) | {"grounding": ScriptedCritic(lambda *_: True, low=0.6)}
     tools, trail = tools_of(demos=demos, critics=critics), trail_on(FIRST, SECOND)
-    draft, _ = run(lambda: Finish(tools, JudgeAndMend(tools), Answer(tools), 5)(trail, judged(trail), "reasoning"), {})
+    draft, _ = run(
+        lambda: Finish(tools, JudgeAndRewrite(tools), Answer(tools), 5)(trail, judged(trail), "reasoning"), {}
+    )
     assert (draft.evolution, draft.probability) == ("reasoning", 0.6)
     assert draft.metadata == {"focus": STRUCK.sentence, "kind": "time", "source_rank": 1}
     assert [chunk.chunk_id for chunk in draft.contexts] == ["ferry-0001", "town-0001"]
@@ -336,7 +338,7 @@ def test_a_draft_holds_every_context_and_the_smaller_probability(demos: Demos, r
 
 def test_where_the_best_question_fails_a_check_the_next_one_is_the_seed(demos: Demos, run: Run) -> None:
     tools, trail = tools_of(demos=demos), trail_on(FIRST)
-    judging = JudgeAndMend(tools)
+    judging = JudgeAndRewrite(tools)
     seed = Seed(Ask(tools, judging, AskOptions(2)), Finish(tools, judging, Answer(tools), 5))
     script = {"question": [BUILT, GOOD], "answer": ["not stated", "22 February 2009"]}
     (asked, draft), engine = run(lambda: seed(trail, FOCI), script)

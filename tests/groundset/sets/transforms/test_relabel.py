@@ -105,10 +105,10 @@ def test_only_what_was_said_of_the_question_itself_is_replaced(critic: ByWords, 
     write(samples=samples)
     lines = relabel_run(tmp_path / "run", tmp_path / "judged", critic="head", keep=True, quiet=True)
     assert "Before: 3 good, 0 bad, 1 not judged." in lines[0]
-    mended, added, *_ = Run.loaded(tmp_path / "judged").samples
-    assert mended.trail[::2] == (said[0], said[2])
-    assert (mended.trail[1].probability, mended.trail[1].candidate) == (0.8, 2)
-    assert mended.probability == 0.5, "its answer is no better supported than before"
+    corrected, added, *_ = Run.loaded(tmp_path / "judged").samples
+    assert corrected.trail[::2] == (said[0], said[2])
+    assert (corrected.trail[1].probability, corrected.trail[1].candidate) == (0.8, 2)
+    assert corrected.probability == 0.5, "its answer is no better supported than before"
     assert [record.verdict for record in added.trail] == ["bad"]
 
 

@@ -1,6 +1,6 @@
 """A language is one file and one row of a table: one that is added so has its chunks read."""
 
-from programs.evidence import chunk_features
+from programs.features import chunk_features
 from programs.focus import choose_foci
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages

@@ -1,6 +1,6 @@
 """Surface evidence on two texts that may say the same: questions, or answers to one question."""
 
-from programs.evidence.answer import agreement
+from programs.features.answer import agreement
 from programs.languages.base import Language
 from programs.text import numbers, share, tokens
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import gguf
 import pytest
 
-from groundset.runtime.vocabulary import special_tokens
+from groundset.runtime.gguf_header import special_tokens
 from programs.errors import EngineError
 
 TOKENS = ["<unk>", "<s>", "a", "<tool_call>", "<0x0A>", "[PAD]", "</s>", "größe"]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from programs.critics.linear import LinearHead
-from programs.evidence import grams, shape, words_of
+from programs.features import grams, shape, words_of
 from programs.numbers import SMALLEST_DEVIATION
 
 _FOLDS = 5

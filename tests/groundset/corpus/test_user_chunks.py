@@ -9,7 +9,7 @@ from pyarrow import parquet
 from pydantic_core import from_json, to_json
 
 from groundset.corpus.corpus import CorpusOptions, build_corpus, write_chunks
-from groundset.corpus.own_chunks import read_own_chunks
+from groundset.corpus.user_chunks import read_user_chunks
 from groundset.sets.exports.autorag import corpus_table
 from programs.errors import InputError
 
@@ -28,7 +28,7 @@ def test_rows_are_taken_as_they_are(tmp_path: Path) -> None:
         {"doc_id": 7, "contents": " spaced \u2028 ", "path": "x/the_mill.md", "title": "Other"},
         {"doc_id": "b", "contents": "Short."},
     ]
-    own = read_own_chunks(jsonl(tmp_path, *rows))
+    own = read_user_chunks(jsonl(tmp_path, *rows))
     assert [chunk.chunk_id for chunk in own.chunks] == ["a", "7", "b"]
     assert [chunk.text for chunk in own.chunks] == ["Short.", " spaced \u2028 ", "Short."]
     assert [chunk.title for chunk in own.chunks] == ["the mill", "Other", ""]
@@ -45,7 +45,7 @@ def test_parquet_with_its_own_types(tmp_path: Path) -> None:
         [{**GOOD, "metadata": {"last_modified_datetime": stamp, "prev_id": None}, "start_end_idx": [0, 5]}]
     )
     parquet.write_table(table, file)
-    metadata = read_own_chunks(file).chunks[0].metadata
+    metadata = read_user_chunks(file).chunks[0].metadata
     assert metadata == {"last_modified_datetime": stamp.isoformat(), "prev_id": None, "start_end_idx": [0, 5]}
 
 
@@ -54,13 +54,13 @@ def deep(depth: int) -> Any:
 
 
 def test_metadata_may_be_nested_as_deep_as_a_run_can_store_it(tmp_path: Path) -> None:
-    [chunk] = read_own_chunks(jsonl(tmp_path, {**GOOD, "metadata": deep(100)})).chunks
+    [chunk] = read_user_chunks(jsonl(tmp_path, {**GOOD, "metadata": deep(100)})).chunks
     context = {"contexts": [{"chunk": json.loads(chunk.model_dump_json())}]}
     assert from_json(to_json(context))["contexts"][0]["chunk"]["metadata"] == deep(100)
 
 
 def test_whole_characters_above_the_basic_plane_are_kept(tmp_path: Path) -> None:
-    assert read_own_chunks(jsonl(tmp_path, {"doc_id": "a", "contents": "\U0001f642"})).chunks[0].text == "\U0001f642"
+    assert read_user_chunks(jsonl(tmp_path, {"doc_id": "a", "contents": "\U0001f642"})).chunks[0].text == "\U0001f642"
 
 
 @pytest.mark.parametrize(
@@ -92,22 +92,22 @@ def test_whole_characters_above_the_basic_plane_are_kept(tmp_path: Path) -> None
 )
 def test_a_wrong_row_is_named(tmp_path: Path, row: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_own_chunks(jsonl(tmp_path, GOOD, row))
+        read_user_chunks(jsonl(tmp_path, GOOD, row))
 
 
 def test_wrong_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        read_own_chunks(tmp_path / "absent.jsonl")
+        read_user_chunks(tmp_path / "absent.jsonl")
     with pytest.raises(InputError, match="holds no chunks"):
-        read_own_chunks(jsonl(tmp_path, "", " "))
+        read_user_chunks(jsonl(tmp_path, "", " "))
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(b"nonsense")
     with pytest.raises(InputError, match="not a parquet file"):
-        read_own_chunks(damaged)
+        read_user_chunks(damaged)
     latin = tmp_path / "latin.jsonl"
     latin.write_bytes('{"doc_id": "ä"}'.encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
-        read_own_chunks(latin)
+        read_user_chunks(latin)
 
 
 def test_what_groundset_wrote_can_be_read_again(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ def test_chunks_that_went_out_to_autorag_keep_documents_and_titles(tmp_path: Pat
     chunks = build_corpus([tmp_path / "a.md"], CorpusOptions(duplicate_threshold=None)).chunks
     file = tmp_path / "corpus.parquet"
     parquet.write_table(corpus_table(chunks, {chunk.doc_id: datetime(2024, 5, 17) for chunk in chunks}), file)
-    own = read_own_chunks(file)
+    own = read_user_chunks(file)
     assert len(own.chunks) > 1
     assert [(c.chunk_id, c.doc_id, c.title) for c in own.chunks] == [(c.chunk_id, c.doc_id, c.title) for c in chunks]
 
 
 def test_what_metadata_calls_a_title_is_no_title_of_ones_own_chunks(tmp_path: Path) -> None:
     row = {"chunk_id": "a", "doc_id": "mill", "text": "Short.", "metadata": {"title": 3, "document_id": []}}
-    [chunk] = read_own_chunks(jsonl(tmp_path, row)).chunks
+    [chunk] = read_user_chunks(jsonl(tmp_path, row)).chunks
     assert (chunk.doc_id, chunk.title, chunk.metadata) == ("mill", "", row["metadata"])
 
 

@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     step: str = ""
 
 
-class PieceTable:
+class ItemTable:
     """Reads single pieces of a run."""
 
     def __init__(self, database: Database) -> None:

@@ -6,7 +6,7 @@ import platformdirs
 import pytest
 
 from groundset.privacy import without_secrets
-from groundset.tracking.place import Place, shown, tracking_place
+from groundset.tracking.location import Place, shown, tracking_place
 from programs.errors import InputError
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from programs.evidence import (
+from programs.features import (
     agreement,
     answer_features,
     answers_agree,

@@ -23,7 +23,7 @@ CHUNK_SUFFIXES = frozenset({".jsonl", ".parquet"})
 _SEPARATOR = "\n\n"
 
 
-class OwnChunks(NamedTuple):
+class UserChunks(NamedTuple):
     """Chunks as they were given, and documents that hold the chunks of one source one after the other."""
 
     documents: list[Document]
@@ -41,7 +41,7 @@ class _Row(NamedTuple):
     metadata: dict[str, Any]
 
 
-def read_own_chunks(file: Path) -> OwnChunks:
+def read_user_chunks(file: Path) -> UserChunks:
     """Read a file of chunks; a wrong row is an ``InputError`` that names its line and column."""
     if not file.is_file():
         raise InputError(f"no such file: {file}")
@@ -67,7 +67,7 @@ def read_own_chunks(file: Path) -> OwnChunks:
         documents.append(document)
         chunks += own
     order = {row.chunk_id: number for number, row in enumerate(rows)}
-    return OwnChunks(documents, sorted(chunks, key=lambda chunk: order[chunk.chunk_id]))
+    return UserChunks(documents, sorted(chunks, key=lambda chunk: order[chunk.chunk_id]))
 
 
 def _row(where: str, fields: Mapping[str, Any]) -> _Row:

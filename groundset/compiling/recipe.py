@@ -10,7 +10,7 @@ import dspy
 
 from groundset.compiling.labels import label_files
 from groundset.data_files import data_path
-from groundset.engine.states import SHIPPED, Users, load_compiled
+from groundset.engine.compiled import SHIPPED, Users, load_compiled
 from groundset.files import write_text
 from groundset.models.pull import ensure_available
 from groundset.models.specs import LocalSpec, parse_spec

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from groundset import working_folders
 from groundset.files import write_text
 from groundset.folders import whole_folder
-from groundset.unfinished import is_leftover, remove_leftovers, working_folder
+from groundset.working_folders import is_leftover, remove_leftovers, working_folder
 from programs.errors import InputError
 
 BEGIN = "import sys\nfrom pathlib import Path\n"
@@ -107,9 +108,8 @@ def test_what_earlier_versions_left_goes_and_links_are_not_followed(tmp_path):
 
 @pytest.mark.parametrize("target", [None, "out"])
 def test_a_folder_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monkeypatch, target):
-    from groundset import unfinished
 
-    class Locked(unfinished.FileLock):
+    class Locked(working_folders.FileLock):
         tried = 0
 
         def acquire(self, *arguments, **options):
@@ -118,7 +118,7 @@ def test_a_folder_that_is_removed_before_it_is_locked_is_made_again(tmp_path, mo
                 Path(self.lock_file).parent.rmdir()
             return super().acquire(*arguments, **options)
 
-    monkeypatch.setattr(unfinished, "FileLock", Locked)
+    monkeypatch.setattr(working_folders, "FileLock", Locked)
     with working_folder(tmp_path, target) as folder:
         assert folder.stat().st_mode & 0o777 == 0o700
         remove_leftovers(tmp_path)

@@ -19,7 +19,7 @@ from groundset.models.cache import cache_home
 from groundset.models.catalogue import CATALOGUE
 from groundset.models.specs import LocalSpec
 from groundset.processors import machine_bytes
-from groundset.runtime.vocabulary import head_fault
+from groundset.runtime.gguf_header import head_fault
 from programs.errors import EngineError, InputError, WeightsError
 
 # Most memory is for the context, and most of that, for its size, in the smallest models: 98 MB of weights take 1.4 GB

@@ -12,7 +12,7 @@ from optimizers.ledger import Candidate, Ledger, State
 from programs.deciding import asking_only, explained, overall_of
 from programs.demos import in_language
 from programs.errors import Stopped
-from programs.language import language_of
+from programs.language_detection import language_of
 from programs.nearest import Select
 
 

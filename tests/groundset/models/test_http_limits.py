@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 from dspy.lm15 import TransportError
 
-from groundset.models.answers import BoundedTransport, LateAnswerError, UnusableAnswerError, within
+from groundset.models.http_limits import BoundedTransport, LateAnswerError, UnusableAnswerError, within
 from programs.errors import InputError
 
 Say = Callable[[socket.socket], None]
@@ -152,6 +152,6 @@ def test_a_proxy_that_needs_a_package_is_said_to(monkeypatch):
     def fail(**options):
         raise ImportError("Using SOCKS proxy, but the 'socksio' package is not installed.")
 
-    monkeypatch.setattr("groundset.models.answers.httpx.Client", fail)
+    monkeypatch.setattr("groundset.models.http_limits.httpx.Client", fail)
     with pytest.raises(InputError, match=r"ALL_PROXY needs one more package: pip install 'httpx\[socks\]'"):
         BoundedTransport()

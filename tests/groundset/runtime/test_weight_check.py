@@ -8,10 +8,10 @@ import gguf
 import pytest
 
 from groundset.models.specs import LocalSpec
-from groundset.runtime import trial
+from groundset.runtime import weight_check
+from groundset.runtime.gguf_header import head_fault
 from groundset.runtime.lms import open_lm
-from groundset.runtime.trial import check_weights
-from groundset.runtime.vocabulary import head_fault
+from groundset.runtime.weight_check import check_weights
 from programs.errors import WeightsError
 
 
@@ -58,7 +58,7 @@ def test_a_head_that_cannot_be_true_is_refused_before_anything_is_loaded(
     def never(*_: object) -> str:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr(trial, "_trial", never)
+    monkeypatch.setattr(weight_check, "_trial", never)
     file = tmp_path / "bad.gguf"
     for write, said in (
         (lambda writer: writer.add_block_count(2**31 - 1), "it names 2,147,483,647 layers, but has 0 tensors"),
@@ -84,7 +84,7 @@ def test_counts_beyond_the_file_are_refused(tmp_path: Path) -> None:
 def test_what_passed_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = head_of(tmp_path / "tiny.gguf", lambda writer: writer.add_name("tiny"))
     spec, tried, told = LocalSpec(file, "a" * 64, file.name), [], []
-    monkeypatch.setattr(trial, "_trial", lambda path, adapter: tried.append((path, adapter)) or "")
+    monkeypatch.setattr(weight_check, "_trial", lambda path, adapter: tried.append((path, adapter)) or "")
     for _ in range(2):
         check_weights(spec, {"b" * 64: file}, told.append)
     assert tried == [(file, None), (file, file)]
@@ -95,7 +95,7 @@ def test_what_passed_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_template_without_end_is_ended(
     crafted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(trial, "_PATIENCE_S", 20)
+    monkeypatch.setattr(weight_check, "_PATIENCE_S", 20)
     loops = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
     path = crafted(template=loops + "{% endfor %}" * 3 + "x")
     with pytest.raises(WeightsError, match=r"crafted\.gguf: the embedded runtime cannot use this model: ") as caught:

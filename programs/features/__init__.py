@@ -3,18 +3,18 @@
 What a number weighs is the critic's business.
 """
 
-from programs.evidence.answer import (
+from programs.features.answer import (
     agreement,
     answer_features,
     answers_agree,
     answers_instead,
     kind_agrees,
 )
-from programs.evidence.chunk import chunk_features, sentence_features
-from programs.evidence.kind import KINDS, kind_of
-from programs.evidence.pair import pair_features
-from programs.evidence.question import lost_words, question_features
-from programs.evidence.shape import grams, shape, words_of
+from programs.features.chunk import chunk_features, sentence_features
+from programs.features.kind import KINDS, kind_of
+from programs.features.pair import pair_features
+from programs.features.question import lost_words, question_features
+from programs.features.shape import grams, shape, words_of
 
 __all__ = [
     "KINDS",

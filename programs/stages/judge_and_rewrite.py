@@ -1,4 +1,4 @@
-"""Stage ``judge and mend``: every question is judged, and a refused one rewritten and judged again."""
+"""Stage ``judge and rewrite``: every question is judged, and a refused one rewritten and judged again."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from programs.deciding import Decision
 from programs.focus import is_whole
 from programs.steps.feedback import OBJECTIONS
 from programs.steps.question import seed_question
-from programs.steps.rewrite import MENDABLE, REWRITE_ROUNDS
+from programs.steps.rewrite import REWRITE_ROUNDS, WORTH_REWRITING
 from programs.tools import Tools
 from programs.trail import Trail
 from programs.types import Context, Focus, Retrieval
@@ -58,7 +58,7 @@ def groups_of(contexts: tuple[Context, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple((context.chunk.chunk_id,) for context in contexts)
 
 
-class JudgeAndMend(dspy.Module):
+class JudgeAndRewrite(dspy.Module):
     """Judge questions; rewrite a refused one with feedback."""
 
     def __init__(self, tools: Tools) -> None:
@@ -91,12 +91,12 @@ class JudgeAndMend(dspy.Module):
         retrieval = self.tools.retriever.rank(question, groups_of(contexts))
         return Judged(number, focus, question, contexts, decision, retrieval)
 
-    def mend(self, trail: Trail, refused: Judged) -> Judged:
+    def rewrite_refused(self, trail: Trail, refused: Judged) -> Judged:
         """Rewrite a refused question with feedback, a bounded number of rounds, unless it is too far from good."""
         judged = refused
         for _ in range(REWRITE_ROUNDS):
-            if judged.decision.probability < MENDABLE or is_whole(judged.focus):
-                break  # a question in the sentence's own words is not mended by a small model: 0 of 13
+            if judged.decision.probability < WORTH_REWRITING or is_whole(judged.focus):
+                break  # a question in the sentence's own words is not rewritten by a small model: 0 of 13
             asked = {"topic": judged.contexts[-1].topic, "fact": judged.focus.fact, "question": judged.question}
             advice = judged.decision.why or self._advice(trail, judged, asked)
             asked |= {"answer": judged.focus.answer, "feedback": advice}

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from programs.critics.base import Encoder, Inputs
-from programs.evidence import answer_features, chunk_features, pair_features, question_features
+from programs.features import answer_features, chunk_features, pair_features, question_features
 from programs.languages.table import Languages
 
 # These look at the title, which a chunk judged alone does not have.

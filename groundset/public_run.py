@@ -84,7 +84,14 @@ class OpenedRun(Run):
         """
         from groundset.sets.exporting import export_run
 
-        return export_run(options.run, options.format, options.out, signed=options.signed)
+        return export_run(
+            options.run,
+            options.format,
+            options.out,
+            signed=options.signed,
+            flat=options.flat,
+            indent=options.indent,
+        )
 
     @takes_options(PushOptions, "repo")
     def push(self, options: PushOptions) -> "Pushed":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from programs.errors import InputError
-from programs.untrusted import MAX_NAME, MAX_TEXT, numbered_lines
+from programs.untrusted import MAX_NAME, MAX_TEXT, numbered_lines, small_text
 
 Row = tuple[str, Mapping[str, Any]]
 # Pydantic reads JSON up to a depth of 200, and what is stored of a run holds metadata several levels down.
@@ -28,20 +28,41 @@ def jsonl_rows(file: Path) -> Iterator[Row]:
         if not line.strip():
             continue
         where = f"{file}, line {number}"
-        try:
-            fields = json.loads(line.decode())
-            json.dumps(fields, ensure_ascii=False).encode()  # half a character, as "\ud800" is, cannot be written
-        except UnicodeDecodeError as error:
-            raise InputError(f"{where}: not UTF-8 text") from error
-        except UnicodeError as error:
-            raise InputError(f"{where}: not valid Unicode text") from error
-        except RecursionError as error:
-            raise InputError(f"{where}: nested too deep") from error
-        except ValueError as error:
-            raise InputError(f"{where}: not JSON ({error})") from error
+        fields = _parsed(where, line)
         if not isinstance(fields, dict):
             raise InputError(f"{where}: not a JSON object")
         yield where, fields
+
+
+def array_rows(file: Path, most: int) -> Iterator[Row]:
+    """Yield the objects of a JSON array in a file of at most ``most`` bytes.
+
+    Raises:
+        InputError: it is no array of objects, or too long; the message names the file.
+        OSError: the file cannot be read.
+    """
+    rows = _parsed(str(file), small_text(file, most).encode())
+    if not isinstance(rows, list):
+        raise InputError(f"{file}: not a JSON array")
+    for number, fields in enumerate(rows, 1):
+        if not isinstance(fields, dict):
+            raise InputError(f"{file}, row {number}: not a JSON object")
+        yield f"{file}, row {number}", fields
+
+
+def _parsed(where: str, text: bytes) -> Any:
+    try:
+        value = json.loads(text.decode())
+        json.dumps(value, ensure_ascii=False).encode()  # half a character, as "\ud800" is, cannot be written
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 text") from error
+    except UnicodeError as error:
+        raise InputError(f"{where}: not valid Unicode text") from error
+    except RecursionError as error:
+        raise InputError(f"{where}: nested too deep") from error
+    except ValueError as error:
+        raise InputError(f"{where}: not JSON ({error})") from error
+    return value
 
 
 def required(where: str, fields: Mapping[str, Any], *names: str) -> str:

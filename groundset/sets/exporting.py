@@ -1,10 +1,12 @@
 """A run in the formats of other tools."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from groundset.folders import check_own, whole_folders
+from groundset.options import option_name
 from groundset.sets.exports import EXPORTS
 from groundset.sets.exports.base import Export, Exported
 from programs.errors import InputError
@@ -13,18 +15,25 @@ if TYPE_CHECKING:
     from groundset.run import Run
 
 
-def export_run(folder: Path, formats: str, out: Path, *, signed: bool = False) -> Exported:
+def export_run(folder: Path, formats: str, out: Path, *, signed: bool = False, **options: Any) -> Exported:
     """Write the samples of a run as questions, and all of its chunks as the corpus, in comma-separated formats.
 
     Samples are exported as reviewers corrected them, without those that they refused; with ``signed``, only those that
     they signed. One format goes into ``out`` itself, several into a folder each there. Nothing changes before all are
-    complete. Files of an earlier export are replaced; a folder that holds anything else is refused.
+    complete. Files of an earlier export are replaced; a folder that holds anything else is refused. ``options`` are
+    those of single formats; one that is None was not given.
 
     Raises:
-        InputError: there is no such format or run, or the folder cannot be written.
+        InputError: there is no such format or run, an option belongs to no chosen format, or the folder cannot be
+            written.
     """
     chosen = formats_named(formats)
-    return write_set(exported_run(folder, signed=signed), chosen, out)
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if not any(name in row.options for row in chosen):
+            owners = ", ".join(row.name for row in EXPORTS.values() if name in row.options)
+            raise InputError(f"{option_name(name)}: only the format {owners} has it; leave it out or choose {owners}")
+    return write_set(exported_run(folder, signed=signed), chosen, out, given)
 
 
 def formats_named(formats: str) -> list[Export]:
@@ -52,7 +61,9 @@ def exported_run(folder: Path, *, signed: bool = False) -> "Run":
     return reviewed
 
 
-def write_set(run: "Run", formats: Sequence[Export], out: Path) -> Exported:
+def write_set(
+    run: "Run", formats: Sequence[Export], out: Path, options: Mapping[str, Any] = MappingProxyType({})
+) -> Exported:
     """Write an evaluation set in one format or several; see :func:`export_run`."""
     check_set(run)
     folders = [out] if len(formats) == 1 else [out / row.name for row in formats]
@@ -64,7 +75,7 @@ def write_set(run: "Run", formats: Sequence[Export], out: Path) -> Exported:
     with whole_folders(lasts) as asides:
         for row, folder, aside in zip(formats, folders, asides, strict=True):
             check_own(folder, row.files)  # once more: now that nobody else writes there
-            row.write(run, aside)
+            row.write(run, aside, **{name: options[name] for name in row.options if name in options})
     return Exported(len(run.samples), len(run.chunks) if any(row.corpus for row in formats) else 0)
 
 

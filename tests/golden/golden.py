@@ -35,7 +35,10 @@ from unittest import mock
 HERE = Path(__file__).parent
 EXPECTED = HERE / "expected.json"
 TEXTS = HERE / "texts"
-FORMATS = ("argilla", "autorag", "beir", "csv", "deepeval", "hf", "llamaindex", "parquet", "ragas", "trec", "triplets")
+FORMATS = (
+    "adk", "argilla", "autorag", "autorageval", "beir", "csv", "deepeval", "hf", "llamaindex", "parquet", "ragas",
+    "trec", "triplets",
+)  # fmt: skip
 _TIMED = ("seconds", "started", "versions", "program", "identity", "read_at")
 _MASKS = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),

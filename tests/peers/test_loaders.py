@@ -144,3 +144,9 @@ def test_sentence_transformers(load, content: Run):
     pairs = {(row["anchor"], row["positive"]) for rows in read["splits"].values() for row in rows}
     assert pairs == {(sample.question, text) for sample in content.samples for text in texts(sample)}
     assert read["learned"]
+
+
+def test_adk(load, content: Run):
+    turns = load("adk", "adk", peer="adk")
+    nothing = {"tool_uses": [], "tool_responses": [], "intermediate_responses": []}
+    assert turns == [[sample.question, sample.answer, nothing] for sample in content.samples]

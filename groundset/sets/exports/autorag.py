@@ -9,10 +9,10 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from groundset.rows import is_missing
-from groundset.sets.exports.base import Export
+from groundset.sets.exports.base import Export, relevant_ids
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:
@@ -23,36 +23,50 @@ QA_FILE, CORPUS_FILE = "qa.parquet", "corpus.parquet"
 _OWN = frozenset(("start_end_idx", "last_modified_datetime", "prev_id", "next_id", "title", "document_id"))
 
 
-def write_autorag(run: "Run", folder: Path) -> None:
-    """Write both tables."""
+def write_autorag(run: "Run", folder: Path, *, flat: Literal["and", "or"] | None = None) -> None:
+    """Write both tables; see :func:`qa_table` for ``flat``."""
     import pyarrow.parquet as pq
 
     started = run.started or datetime.now(UTC)  # for documents whose time of modification is unknown
     modified = {document.doc_id: _utc(document.last_modified or started) for document in run.documents}
-    tables = {CORPUS_FILE: corpus_table(run.chunks, modified), QA_FILE: qa_table(run.samples)}
+    tables = {CORPUS_FILE: corpus_table(run.chunks, modified), QA_FILE: qa_table(run.samples, flat)}
     for name, table in tables.items():
         with (folder / name).open("wb") as file:  # Arrow itself opens no path that is not UTF-8
             pq.write_table(table, file)
 
 
-def qa_table(samples: Sequence[Sample]) -> Any:
-    """Return the Arrow table of questions: id, text, ground-truth chunk ids (2-D) and answers."""
+def qa_table(samples: Sequence[Sample], flat: Literal["and", "or"] | None = None) -> Any:
+    """Return the Arrow table of questions: id, text, ground-truth chunk ids and answers.
+
+    The ids are a list of groups: each group is needed, and any chunk of it will do. For readers that take one list
+    only, ``flat`` is "and" for the first chunk of each group, all of which are needed, or "or" for every chunk of every
+    group, any of which will do.
+    """
     import pyarrow as pa
 
     texts = pa.list_(pa.string())
     columns = {
-        "qid": pa.string(), "query": pa.string(), "retrieval_gt": pa.list_(texts), "generation_gt": texts,
-    }  # fmt: skip
+        "qid": pa.string(),
+        "query": pa.string(),
+        "retrieval_gt": texts if flat else pa.list_(texts),
+        "generation_gt": texts,
+    }
     rows = [
         {
             "qid": sample.id,
             "query": sample.question,
-            "retrieval_gt": [list(group) for group in sample.retrieval_gt],
+            "retrieval_gt": _ground_truth(sample, flat),
             "generation_gt": [sample.answer, *_texts(sample.metadata.get("other_answers"))],
         }
         for sample in samples
     ]
     return pa.Table.from_pylist(rows, schema=pa.schema(list(columns.items())))
+
+
+def _ground_truth(sample: Sample, flat: Literal["and", "or"] | None) -> list[Any]:
+    if flat == "and":
+        return list(dict.fromkeys(group[0] for group in sample.retrieval_gt))
+    return relevant_ids(sample) if flat else [list(group) for group in sample.retrieval_gt]
 
 
 def corpus_table(chunks: Sequence[Chunk], modified: Mapping[str, datetime]) -> Any:
@@ -167,4 +181,11 @@ def _can_be_written(kind: Any) -> bool:
     return _can_be_written(kind.value_type) if pa.types.is_list(kind) else True
 
 
-EXPORT = Export("autorag", "qa.parquet and corpus.parquet", write_autorag, (QA_FILE, CORPUS_FILE), last=QA_FILE)
+EXPORT = Export(
+    "autorag",
+    "qa.parquet and corpus.parquet",
+    write_autorag,
+    (QA_FILE, CORPUS_FILE),
+    last=QA_FILE,
+    options=("flat",),
+)

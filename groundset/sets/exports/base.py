@@ -11,7 +11,7 @@ from programs.errors import InputError
 from programs.types import Chunk, Sample
 
 if TYPE_CHECKING:
-    from groundset.run import Run
+    pass
 
 _FILE_NAME = re.compile(r"\w[\w.-]{0,99}")
 
@@ -30,19 +30,22 @@ class Export:
     Attributes:
         name: the name on the command line.
         about: the files that it writes, in a few words.
-        write: writes a run that passed :func:`groundset.sets.exporting.check_set` into an empty folder.
+        write: writes a run that passed :func:`groundset.sets.exporting.check_set` into an empty folder, given both and
+            its ``options``.
         files: glob patterns of what it writes (:func:`groundset.folders.check_own`); other files in its folder are
             never removed.
         last: the file or folder at the top that comes last where they can only be moved one by one.
         corpus: whether all chunks go out, or only those of questions.
+        options: the options of `groundset export` that ``write`` takes as keyword arguments.
     """
 
     name: str
     about: str
-    write: Callable[["Run", Path], None]
+    write: Callable[..., None]
     files: tuple[str, ...]
     last: str
     corpus: bool = True
+    options: tuple[str, ...] = ()
 
 
 def question_row(sample: Sample) -> dict[str, Any]:

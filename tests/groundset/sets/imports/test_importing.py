@@ -253,9 +253,9 @@ def test_wrong_files_are_named(tmp_path: Path) -> None:
     text = write_lines(tmp_path / "notes.txt", "mine")
     for files, format_, message in (
         ([tmp_path / "no"], None, "no such file or folder"),
-        ([tmp_path / "empty"], None, "cannot tell which format this is; name one of autorag, beir, jsonl by --format"),
+        ([tmp_path / "empty"], None, "cannot tell which format this is; name one of autorag, autorageval, beir"),
         ([text], None, "cannot tell which format"),
-        ([text], "excel", "--format excel: no such format; choose one of autorag, beir, jsonl"),
+        ([text], "excel", "--format excel: no such format; choose one of autorag, autorageval, beir, jsonl"),
         ([text], "jsonl", "one file or several that end with .jsonl"),
         ([tmp_path / "empty"], "autorag", "autorag is two files, qa.parquet and corpus.parquet"),
         ([tmp_path / "empty"], "beir", "beir is one folder with corpus.jsonl, queries.jsonl and qrels"),

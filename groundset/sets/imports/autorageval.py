@@ -1,0 +1,66 @@
+"""Auto RAG Eval: `benchmark.json`, rows with `context`, `Question`, `Answer` and a profile.
+
+The corpus is the contexts, each once, for the file names neither chunks nor documents. The profile is kept as
+`profile` in the metadata of a question.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundset.rows import array_rows, metadata_of, optional, required
+from groundset.sets.imports.base import ForeignChunk, ForeignQuestion, ForeignSet, ImportFormat, named
+from programs.errors import InputError
+
+_MOST = 64 << 20  # bytes of a file; it is held in memory whole
+_PROFILE = "Q&A Gen Profile"
+_OWN = ("context", "Question", "Answer", _PROFILE)
+
+
+def read_autorageval(paths: Sequence[Path]) -> ForeignSet:
+    """Read one file.
+
+    Rows without a question, an answer or a context are left out, as the published transformer leaves them out.
+    """
+    if len(paths) > 1 or not paths[0].is_file():
+        raise InputError(f"{named(paths)}: autorageval is one JSON file")
+    [file] = paths
+    chunks: dict[str, ForeignChunk] = {}
+    questions: list[ForeignQuestion] = []
+    rows = list(array_rows(file, _MOST))
+    for where, row in rows:
+        if not all(row.get(name) for name in ("context", "Question", "Answer")):
+            continue
+        text = required(where, row, "context")
+        chunk = chunks.setdefault(_digest(text), ForeignChunk(where=where, chunk_id=_digest(text), text=text))
+        questions.append(_question(where, row, chunk.chunk_id))
+    left_out = len(rows) - len(questions)
+    notes = [f"{left_out} rows without question, answer or context were left out."] if left_out else []
+    return ForeignSet(list(chunks.values()), questions, file, [(file, len(questions))], notes)
+
+
+def _question(where: str, row: Mapping[str, Any], chunk_id: str) -> ForeignQuestion:
+    question, answer = required(where, row, "Question"), optional(where, row, "Answer") or ""
+    profile = row.get(_PROFILE)
+    rest = {name: value for name, value in row.items() if name not in _OWN}
+    found = ({"profile": profile} if profile else {}) | ({"imported": rest} if rest else {})
+    return ForeignQuestion(
+        where=where,
+        question_id=_digest(question, answer, chunk_id),
+        question=question,
+        answer=answer,
+        groups=((chunk_id,),),
+        metadata=metadata_of(where, {"metadata": found}),
+    )
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _knows(paths: Sequence[Path]) -> bool:
+    return len(paths) == 1 and paths[0].suffix.lower() == ".json" and paths[0].is_file()
+
+
+IMPORT = ImportFormat("autorageval", "benchmark.json of Auto RAG Eval", _knows, read_autorageval)

@@ -19,7 +19,7 @@ EVALUATION_FILE = "evaluation.json"
 def write_adk(run: "Run", folder: Path, *, indent: int = 2) -> None:
     """Write the questions; an ``indent`` of 0 puts each value on a line of its own without spaces before it."""
     rows = [{"query": sample.question, "expected_tool_use": [], "reference": sample.answer} for sample in run.samples]
-    text = json.dumps(rows, indent=indent)  # ASCII: the kit opens files in the encoding of the machine
+    text = json.dumps(rows, indent=indent)
     (folder / EVALUATION_FILE).write_text(text + "\n", encoding="ascii", newline="\n")
 
 

@@ -4,6 +4,7 @@ import csv
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from groundset.commands.declare import Command, NewFile, RunFolder
@@ -15,24 +16,43 @@ from programs.errors import InputError
 if TYPE_CHECKING:
     from groundset.retrieval_eval.compare import Comparison
 
-_HEADINGS = ("embedder", "chunker", "size", "chunks", "hit@1", "hit@5", "reciprocal rank", "median rank", "seconds")
+_HEADINGS = (
+    "retriever",
+    "embedder",
+    "chunker",
+    "size",
+    "chunks",
+    "hit@1",
+    "hit@5",
+    "reciprocal rank",
+    "median rank",
+    "seconds",
+)
 _SUFFIXES = (".csv", ".jsonl")
 
 
 class RoundtripOptions(CommandOptions):
     """Compare retrievers by the questions of a run.
 
-    Cuts and embeds the run's documents again for every combination of embedder, chunker and chunk size, searches every
-    question, and says which differences are real. The run's own retriever comes first. No language model is needed.
+    Cuts and embeds the run's documents again for every combination of retriever, embedder, chunker and chunk size,
+    searches every question, and says which differences are real. The run's own retriever comes first, rankings of other
+    systems last. No language model is needed.
     """
 
     run: RunFolder
+    retriever: str | None = option(None, "Retrievers: dense, bm25, hybrid.", metavar="NAME,...", show_default="dense")
     embedder: str | None = option(None, "Embedding models.", metavar="NAME,...", show_default="the run's")
     chunk_size: str | None = option(
         None, "Sizes of chunks, in the chunker's unit.", metavar="N,...", show_default="the run's"
     )
     chunker: str | None = option(
         None, "Chunkers: recursive, sentence, word, token, semantic.", metavar="NAME,...", show_default="the run's"
+    )
+    ranking: tuple[Path, ...] = option(
+        (),
+        "What another system ranked for the questions, over the chunks of the run: a TREC run, or .jsonl with `id` and "
+        "`chunk_ids`.",
+        metavar="FILE",
     )
     vector_store: str = option(
         "faiss",
@@ -68,7 +88,15 @@ def roundtrip(options: RoundtripOptions) -> None:
     with whole_text(options.out) if options.out else nullcontext() as stream:
         configuration = run.settings["configuration"]
         config, mixed = make_config(configuration), configuration.get("chunker", "") is None  # runs that were merged
-        configs = retriever_configs(config, _names(options.embedder), _names(options.chunker), sizes, mixed=mixed)
+        configs = retriever_configs(
+            config,
+            _names(options.embedder),
+            _names(options.chunker),
+            sizes,
+            retrievers=_names(options.retriever),
+            rankings=options.ranking,
+            mixed=mixed,
+        )
         comparison = compare(
             run, configs, vector_store=options.vector_store, load_embedder=load_embedder, monitor=Progress()
         )
@@ -103,7 +131,8 @@ def _print(comparison: "Comparison") -> None:
         median = result.median_rank
         rows.append(
             (
-                result.config.embedder,
+                result.config.retriever,
+                result.config.embedder or "-",
                 result.config.chunker,
                 result.config.size,
                 f"{result.chunks:,}",

@@ -14,6 +14,9 @@ from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval.stores import open_store
 from groundset.retrieval_eval.configs import RetrieverConfig
 from groundset.retrieval_eval.passages import PassageFinder, asked_about
+from groundset.retrieval_eval.rankings import read_rankings
+from groundset.retrieval_eval.retrievers import RETRIEVERS
+from groundset.retrieval_eval.retrievers.base import Corpus, Ranking
 from groundset.run import Run
 from groundset.stats import (
     ALPHA,
@@ -48,11 +51,12 @@ class Monitor(Phases, Protocol):
 class Finding(NamedTuple):
     """The result of one question: the chunk that came first, and the ranks of its passages.
 
-    ``score`` is 1 if a chunk that was asked about comes first. ``rank`` counts from 1, is that of the passage that came
-    last where several are needed, and None if one of them is not among the first 50.
+    ``first`` is None if the retriever found nothing. ``score`` is 1 if a chunk that was asked about comes first.
+    ``rank`` counts from 1, is that of the passage that came last where several are needed, and None if one of them is
+    not among the first 50.
     """
 
-    first: Chunk
+    first: Chunk | None
     score: int
     rank: int | None
 
@@ -108,8 +112,8 @@ class Result(NamedTuple):
                 "id": sample.id,
                 "question": sample.question,
                 "context": "\n\n".join(chunk.text for chunk in sample.contexts),
-                "retrieved_content": finding.first.text,
-                "retrieved_id": finding.first.chunk_id,
+                "retrieved_content": finding.first.text if finding.first else "",
+                "retrieved_id": finding.first.chunk_id if finding.first else "",
                 "score": finding.score,
                 "rank": finding.rank,
                 "reciprocal_rank": round(1 / finding.rank, 6) if finding.rank else 0.0,
@@ -211,7 +215,15 @@ class _Search:
         self._questions = [sample.question for sample in run.samples]
         self._question_vectors = {run.settings["configuration"]["embedder"]: run.question_vectors}
         self._cuts: dict[CorpusOptions | None, Sequence[Chunk]] = {self._own.options: run.chunks}
-        needed = [config.embedder for config in configs[1:]]
+        self._embedded: dict[tuple[str, CorpusOptions | None], tuple[Vectors, float | None]] = {
+            (self._own.embedder, self._own.options): (run.chunk_vectors, None)
+        }
+        self._rankings = {
+            config.ranking: read_rankings(config.ranking, run.samples, run.chunks, SEARCH_DEPTH)
+            for config in configs
+            if config.ranking
+        }
+        needed = [config.embedder for config in configs[1:] if config.embedder]
         if any(each.options != self._own.options and each.chunker in _NEEDS_EMBEDDER for each in configs[1:]):
             needed.append(self._own.embedder)
         self._embedders = {name: load_embedder(name) for name in dict.fromkeys(needed)}
@@ -222,25 +234,24 @@ class _Search:
     def measure(self, config: RetrieverConfig) -> Result:
         """Search every question with one retriever."""
         chunks = self._cut(config)
-        seconds: float | None = None
-        if config == self._own:
-            vectors = self._run.chunk_vectors
-        else:
-            vectors, seconds = self._embed(config.embedder, [chunk.text for chunk in chunks])
-        if config.embedder not in self._question_vectors:
-            self._question_vectors[config.embedder] = self._embedders[config.embedder].encode_corpus(self._questions)
-        questions = self._question_vectors[config.embedder]
-        if questions.shape[1] != vectors.shape[1]:
-            with self._run.opened() as store:
-                raise store.damaged(f"its vectors are of another length than those of {config.embedder}")
+        seconds = self._embed(config)[1] if config.embedder else None
         started = time.monotonic()
-        with open_store(self._vector_store, [chunk.chunk_id for chunk in chunks], vectors) as opened:
-            places = opened.search(questions, SEARCH_DEPTH).places
+        rankings = self._rankings[config.ranking] if config.ranking else self._search(config, chunks)
         searching = time.monotonic() - started
         finder = PassageFinder(chunks)
         held = [[frozenset().union(*map(finder.find, group)) for group in groups] for groups in self._asked]
-        findings = [_finding(chunks, row, groups) for row, groups in zip(places.tolist(), held, strict=True)]
+        findings = [_finding(chunks, row, groups) for row, groups in zip(rankings, held, strict=True)]
         return Result(config, len(chunks), findings, sum(not all(groups) for groups in held), seconds, searching)
+
+    def _search(self, config: RetrieverConfig, chunks: Sequence[Chunk]) -> list[Ranking]:
+        def dense(depth: int) -> list[Ranking]:
+            vectors, questions = self._embed(config)[0], self._question_vectors[config.embedder]
+            with open_store(self._vector_store, [chunk.chunk_id for chunk in chunks], vectors) as opened:
+                places: list[Ranking] = opened.search(questions, depth).places.tolist()
+                return places
+
+        corpus = Corpus([chunk.text for chunk in chunks], self._questions, dense)
+        return RETRIEVERS[config.retriever].search(corpus, SEARCH_DEPTH)
 
     def _cut(self, config: RetrieverConfig) -> Sequence[Chunk]:
         options = config.options
@@ -259,18 +270,29 @@ class _Search:
             self._cuts[options] = cut.chunks
         return self._cuts[options]
 
-    def _embed(self, embedder: str, texts: Sequence[str]) -> tuple[Vectors, float]:
-        started = time.monotonic()
-        with self._monitor.phase(f"Embedding chunks with {embedder}", len(texts)) as advance:
-            vectors = self._embedders[embedder].encode_corpus(texts, on_done=advance)
-        return vectors, time.monotonic() - started
+    def _embed(self, config: RetrieverConfig) -> tuple[Vectors, float | None]:
+        """Return the vectors of a cut and the seconds that they took, each cut embedded once; questions too."""
+        embedder, key = config.embedder, (config.embedder, config.options)
+        if key not in self._embedded:
+            texts = [chunk.text for chunk in self._cut(config)]
+            started = time.monotonic()
+            with self._monitor.phase(f"Embedding chunks with {embedder}", len(texts)) as advance:
+                vectors = self._embedders[embedder].encode_corpus(texts, on_done=advance)
+            self._embedded[key] = vectors, time.monotonic() - started
+        if embedder not in self._question_vectors:
+            self._question_vectors[embedder] = self._embedders[embedder].encode_corpus(self._questions)
+        vectors, seconds = self._embedded[key]
+        if self._question_vectors[embedder].shape[1] != vectors.shape[1]:
+            with self._run.opened() as store:
+                raise store.damaged(f"its vectors are of another length than those of {embedder}")
+        return vectors, seconds
 
 
 def _finding(chunks: Sequence[Chunk], places: Sequence[int], groups: Sequence[frozenset[int]]) -> Finding:
     ranks = [next((rank for rank, place in enumerate(places, 1) if place in group), None) for group in groups]
     found = [rank for rank in ranks if rank is not None]
     return Finding(
-        first=chunks[places[0]],
-        score=int(any(places[0] in group for group in groups)),
+        first=chunks[places[0]] if places else None,
+        score=int(bool(places) and any(places[0] in group for group in groups)),
         rank=max(found) if len(found) == len(ranks) else None,
     )

@@ -8,7 +8,7 @@ import numpy as np
 from groundset.engine.config import RunConfig
 from groundset.retrieval.index import SEARCH_DEPTH
 from groundset.retrieval_eval.compare import HIT, RECIPROCAL, Comparison, Difference
-from groundset.retrieval_eval.configs import RetrieverConfig
+from groundset.retrieval_eval.configs import DENSE, RetrieverConfig
 from groundset.stats import Estimate, p_text
 
 
@@ -24,7 +24,8 @@ def to_dict(comparison: Comparison, config: RunConfig) -> dict[str, Any]:
         "depth": SEARCH_DEPTH,
         "settings": [
             {
-                "embedder": result.config.embedder,
+                "retriever": result.config.retriever,
+                "embedder": result.config.embedder or None,
                 "chunker": result.config.chunker,
                 "size": result.config.size,
                 "own": place == 0,
@@ -86,7 +87,7 @@ def notes(comparison: Comparison, config: RunConfig) -> list[str]:
         f"95 % intervals draw {drawn} anew; a rank beyond {SEARCH_DEPTH} counts as not found."
     ]
     if len(comparison.results) == 1:
-        return [*found, "Name other settings to compare with: --embedder, --chunk-size, --chunker."]
+        return [*found, "Name others to compare with: --retriever, --embedder, --chunk-size, --chunker, --ranking."]
     kept_rank = getattr(config.options, "max_rank", 0)  # not every recipe refuses a question for its rank
     if kept_rank:
         found.append(
@@ -105,8 +106,11 @@ def _name(config: RetrieverConfig, configs: Sequence[RetrieverConfig], beside: R
     """Name a retriever by what differs from the others, or from the one named before it."""
     others = [beside] if beside else configs
     parts = []
-    if not beside or beside.embedder != config.embedder:
-        parts.append(config.embedder)
+    if not beside or (beside.retriever, beside.embedder) != (config.retriever, config.embedder):
+        is_dense = config.retriever == DENSE
+        parts.append(config.embedder if is_dense else config.retriever)
+        if config.embedder and not is_dense and len({other.embedder for other in configs if other.embedder}) > 1:
+            parts.append(f"of {config.embedder}")
     if any(other.chunker != config.chunker for other in others):
         parts.append(f"with the {config.chunker} chunker" if config.options else f"on {config.chunker}")
     if config.size and any(other.size != config.size for other in others):

@@ -226,7 +226,7 @@ def test_the_table_is_printed_and_the_rows_are_written(run, folder, tmp_path, mo
     status, ran = run(folder, "--chunk-size", "800,300", "--out", tmp_path / "rows.csv")
     assert status == 0, ran.err
     head, own, small, *lines = ran.out.splitlines()
-    assert head.split("  ")[0] == "embedder"
+    assert head.split("  ")[0] == "retriever"
     assert own.startswith("all-minilm-l6-v2  recursive  800 characters")
     assert small.startswith("all-minilm-l6-v2  recursive  300 characters")
     assert len(re.findall(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", own)) == 3
@@ -296,3 +296,26 @@ def test_a_run_that_chose_its_questions_has_a_note_that_it_is_flattered(run, tmp
     status, ran = run(tmp_path / "run", "--chunk-size", 300)
     assert status == 0, ran.err
     assert "The first row is flattered: the run kept only questions that found their chunk at rank 5" in ran.out
+
+
+def test_retrievers_and_a_ranking_are_compared_on_the_same_questions(run, folder, tmp_path):
+    found = Run.loaded(folder)
+    perfect = tmp_path / "perfect.jsonl"
+    perfect.write_text(
+        "\n".join(
+            json.dumps({"id": sample.id, "chunk_ids": [name for group in sample.retrieval_gt for name in group]})
+            for sample in found.samples
+        ),
+        encoding="utf-8",
+    )
+    status, ran = run(folder, "--retriever", "dense,bm25,hybrid", "--ranking", perfect, "--json")
+    assert status == 0, ran.err
+    told = json.loads(ran.out)
+    rows = {row["retriever"]: row for row in told["settings"]}
+    assert [*rows] == ["dense", "bm25", "hybrid", "perfect.jsonl"]
+    assert [row["embedder"] for row in rows.values()] == [MINILM, None, MINILM, None]
+    assert rows["perfect.jsonl"]["hit_at_1"][0] == 1
+    # Questions are words of their passage, so words find them better than meaning does.
+    assert rows["bm25"]["hit_at_1"][0] > rows["dense"]["hit_at_1"][0]
+    assert any(line.startswith("bm25 finds more than all-minilm-l6-v2: hit@1") for line in told["conclusions"])
+    assert any(line.startswith("perfect.jsonl finds more than") for line in told["conclusions"])

@@ -1,0 +1,8 @@
+"""Retrievers: ways to rank the chunks of a cut for the questions of a run, one file each."""
+
+from collections.abc import Mapping
+
+from groundset.retrieval_eval.retrievers.base import Retriever
+from programs.discover import discover
+
+RETRIEVERS: Mapping[str, Retriever] = discover("groundset.retrieval_eval.retrievers", "RETRIEVER", Retriever)

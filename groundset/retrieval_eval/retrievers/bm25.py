@@ -1,0 +1,44 @@
+"""BM25 over words, as Lucene weighs them.
+
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.5 and b = 0.75, by
+the library bm25s. Words are runs of letters and digits in lower case, as Lucene's standard analyzer makes them: nothing
+is stemmed and no word is left out, so that every language is treated alike.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from groundset.retrieval_eval.retrievers.base import Corpus, Ranking, Retriever
+
+_WORD = re.compile(r"\w+")
+
+
+def search_bm25(corpus: Corpus, depth: int) -> list[Ranking]:
+    """Rank by BM25; chunks that share no word with a question are not found by it."""
+    import bm25s
+
+    index = bm25s.BM25(method="lucene")
+    words = [_words(text) for text in corpus.texts]
+    if not any(words):
+        return [[] for _ in corpus.questions]
+    index.index(words, show_progress=False)
+    known = {word for text in words for word in text}
+    return [_best(index, [word for word in _words(text) if word in known], depth) for text in corpus.questions]
+
+
+def _best(index: Any, words: Sequence[str], depth: int) -> Ranking:
+    if not words:
+        return []
+    scores = index.get_scores(list(words))
+    order = np.argsort(-scores, kind="stable")[:depth]  # equal scores in the order of the chunks
+    return [int(place) for place in order if scores[place] > 0]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+RETRIEVER = Retriever("bm25", search_bm25, embeds=False)

@@ -1,9 +1,11 @@
 """What an evolution is: a way to make another, mostly harder, question of a seed question."""
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from programs.languages.base import Language
 from programs.languages.table import Languages
 from programs.stages.judge_and_rewrite import Judged
 from programs.tools import Tools
@@ -12,6 +14,9 @@ from programs.types import Context, Focus
 
 EVOLVED = 1000  # the candidate number of what an evolution makes; seeds count from 0
 SHORT, LONG = 15, 25  # words that an evolved question may have
+
+
+Restyling = Callable[[str, Language, random.Random], str | None]
 
 
 class EvolvedQuestion(NamedTuple):
@@ -62,6 +67,7 @@ class Evolution:
         chunks: how many chunks a question is made from.
         keeps_meaning: whether the question asks for the same thing in other words.
         by_syntax: makes it where syntax gives the words, for models that do not write freely.
+        restyle: words a finished question anew by rule, without a model; None where the rule has no other wording.
         rank: its place among the others, the plainest first.
     """
 
@@ -73,4 +79,5 @@ class Evolution:
     chunks: int = 1
     keeps_meaning: bool = False
     by_syntax: type[BySyntax] | None = None
+    restyle: Restyling | None = None
     rank: int = 9

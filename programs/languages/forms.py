@@ -105,6 +105,11 @@ class Forms:
         """Return what a question asks for, one of ``KINDS``; None if it is open."""
         return next((kind for kind, pattern in self._asks if pattern.search(question)), None)
 
+    def asking_words(self, question: str) -> str:
+        """Return the words that say what a question asks for, such as "how many"; none if it is open."""
+        found = next((match for _, pattern in self._asks if (match := pattern.search(question))), None)
+        return found[0] if found else ""
+
     def is_time(self, answer: str) -> bool:
         """Return whether an answer can be a time."""
         return self._time.search(answer) is not None

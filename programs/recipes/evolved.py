@@ -23,6 +23,7 @@ from programs.stages.contexts import Contexts
 from programs.stages.evolve import Evolve
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
+from programs.stages.restyle import Restyle
 from programs.stages.seed import Seed
 from programs.tools import Tools
 from programs.trail import Trail
@@ -85,8 +86,11 @@ class Evolved(dspy.Module):
         self.evolutions: dict[str, Any] = {
             name: self.mode.evolving(tools, EVOLUTIONS[name], asking)
             for name in self.mode.evolutions
-            if EVOLUTIONS[name].chunks == 1 and (wanted.get(name) or not self.mode.writes_freely)
+            if EVOLUTIONS[name].chunks == 1
+            and EVOLUTIONS[name].restyle is None
+            and (wanted.get(name) or not self.mode.writes_freely)
         }
+        self.restyle = Restyle(tools, options.in_mode(self.mode).max_rank or 0)
         self.evolve = Evolve(tools, self.judging, self.finish, limited=self.mode.writes_freely)
         if MULTI in self.mode.evolutions:
             self.combine = Combine(
@@ -115,6 +119,9 @@ class Evolved(dspy.Module):
         if found is None or attempt.wanted == "simple":
             return trail.outcome(found and found[1], asked=foci, exhausted=exhausted)
         seed, fallback = found
+        if EVOLUTIONS[attempt.wanted].restyle:
+            draft = self.restyle(trail, fallback, EVOLUTIONS[attempt.wanted])
+            return trail.outcome(draft, fallback, asked=foci, exhausted=exhausted)
         # What was found may be another answer than the one that was meant; the evolution must keep it.
         seed = seed._replace(focus=seed.focus.model_copy(update={"answer": fallback.answer}))
         return trail.outcome(self._evolved(trail, seed, attempt.wanted), fallback, asked=foci, exhausted=exhausted)
@@ -125,9 +132,11 @@ class Evolved(dspy.Module):
         A seed is answered only where nothing was made of it: what was made is answered itself.
         """
         wanted = trail.attempt.wanted
-        if wanted == "simple":
+        if wanted == "simple" or EVOLUTIONS[wanted].restyle:
             found = self.seed(trail, foci)
-            return (found and found[1],)
+            if found is None or wanted == "simple":
+                return (found and found[1],)
+            return (self.restyle(trail, found[1], EVOLUTIONS[wanted]), found[1])
         seed = next(iter(self.seed.ask.good(trail, foci)), None)
         if seed is None:
             return ()

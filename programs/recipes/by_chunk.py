@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
+from programs.evolutions import EVOLUTIONS
 from programs.modes import Mode
 from programs.recipes.base import Options, Past
 from programs.recipes.kinds import KEPT_ROUNDS, Kinds, Mixing, limits
@@ -97,7 +98,7 @@ class ByChunk:
         self._kinds, self._size, self._only_easy, self._once = tuple(kinds), size, only_easy, once
         self._mixing = mixing
         for context in usable:
-            carried = {place for kind in self._kinds for place in context.grows.get(kind, ())}
+            carried = {place for kind in self._kinds for place in _places(context, kind)}
             mixing.plan(context, [focus for place, focus in enumerate(context.foci) if place in carried and focus.easy])
         self.keys = tuple(self._contexts)
         self.rounds = rounds
@@ -132,7 +133,7 @@ class ByChunk:
 
     def _easy(self, context: Context, kind: str) -> list[Focus]:
         """Return the easy foci that can carry a kind."""
-        found = [context.foci[place] for place in context.grows.get(kind, ())]
+        found = [context.foci[place] for place in _places(context, kind)]
         return [focus for focus in found if focus.easy]
 
     def _left(self, context: Context, kind: str, past: Sequence[Past]) -> list[list[Focus]]:
@@ -140,3 +141,8 @@ class ByChunk:
         done = [each for each in past if each.accepted or (each.wanted == kind and not each.put_off)]
         asked = [focus for each in done for focus in each.foci]
         return self._mixing.in_turn(context, [focus for focus in self._easy(context, kind) if focus not in asked])
+
+
+def _places(context: Context, kind: str) -> tuple[int, ...]:
+    """Return the places of the foci that can carry a kind; what is only worded anew can be any simple question."""
+    return context.grows.get("simple" if EVOLUTIONS[kind].restyle else kind, ())

@@ -68,7 +68,7 @@ def _first_offers(agenda: Agenda, key: str) -> Mapping[str, tuple[Context, ...]]
     return next(filter(None, rounds), {})
 
 
-def attempt_worth(
+def attempt_metric(
     gold: dspy.Example, pred: dspy.Prediction, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None
 ) -> Any:
     """Return 0 where an attempt gave no draft, else the probability that its draft is good.

@@ -23,7 +23,7 @@ from optimizers.measures import (
     share,
 )
 from optimizers.steps import FITTED
-from optimizers.steps.worth import decision_value
+from optimizers.steps.worth import decision_score
 from programs.critics.base import Encoder
 from programs.critics.curve import CurvePoint
 from programs.critics.head_features import HEAD_EVIDENCE
@@ -209,7 +209,7 @@ def compare(
         documents = [label.document for label in splits[split]]
         for version, critic in (("before", before), ("after", after)):
             found = zip(splits[split], critic.probabilities[split], strict=True)
-            scores[version] = [decision_value(label.good, p >= critic.threshold, p) for label, p in found]
+            scores[version] = [decision_score(label.good, p >= critic.threshold, p) for label, p in found]
             measures[version][split] = mean(scores[version], documents)
             measures[version] |= {f"{split}_{name}": figure for name, figure in critic.measures[split].items()}
         measures["gain"][split] = mean_gain(scores["before"], scores["after"], documents)

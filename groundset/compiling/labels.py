@@ -11,8 +11,7 @@ from groundset.data_files import data_path
 from groundset.files import write_rows
 from groundset.run import Run
 from groundset.store.reviews import Review, latest_reviews
-from optimizers.gold import GOLD, read_annotated
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import Decided, GoldRow, read_annotated
 from optimizers.labels import (
     SPLITS,
     ChunkLabel,
@@ -24,8 +23,7 @@ from optimizers.labels import (
     split_of,
 )
 from optimizers.public_sets import PUBLIC_SETS
-from optimizers.steps import FITTED
-from optimizers.steps.base import Decided
+from optimizers.steps import FITTED, GOLD
 from programs.errors import InputError
 from programs.language_detection import language_of
 from programs.languages import LANGUAGES

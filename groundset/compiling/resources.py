@@ -25,11 +25,10 @@ from groundset.runtime.adapter import PlainTextAdapter
 from groundset.runtime.lms import LanguageModel, open_lm
 from groundset.runtime.parser import load_parser
 from groundset.store.calls import CallFile
-from optimizers.gold import read_gold
-from optimizers.gold_rows import GoldRow, licences_of
+from optimizers.gold import Decided, GoldRow, licences_of, read_gold
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
 from optimizers.steps import COMPILABLE
-from optimizers.steps.base import Decided, Judges, Source
+from optimizers.steps.base import Judges, Source
 from optimizers.steps.examples import Examples, examples_of, passages_of, source_of
 from optimizers.strategies.base import Begin, Listener, ShippedCritic, Weights
 from programs.critics import open_critics

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import dspy
 from pydantic import BaseModel, ConfigDict, Field
 
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow
 from optimizers.labels import Split
 from optimizers.steps import COMPILABLE
 from programs.critics.logprobs import decision_chat
@@ -68,13 +68,13 @@ def turns_of(
 ) -> list[Turn]:
     """Return the turns of one split of a step that can be taught, in the order of the rows."""
     compiling = COMPILABLE[step]
-    assert compiling.teaching is not None
-    signature = compiling.step.signature.with_instructions(compiling.teaching.instructions)
+    assert compiling.finetuning is not None
+    signature = compiling.step.signature.with_instructions(compiling.finetuning.instructions)
     turns = []
     for row in rows:
         if row.split != split:
             continue
-        shown = compiling.teaching.inputs(row, languages, random.Random(f"{seed}/{row.id}"))
+        shown = compiling.finetuning.inputs(row, languages, random.Random(f"{seed}/{row.id}"))
         if shown is not None:
             written = {name: getattr(row, name) for name in signature.output_fields}
             if compiling.step.decides:

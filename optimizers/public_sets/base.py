@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow
 from programs.languages.table import Languages
 
 

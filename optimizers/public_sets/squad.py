@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from optimizers.labels import split_of
 from optimizers.public_sets.base import PublicSet
-from optimizers.rows import first_fault
+from optimizers.rows import first_problem
 from optimizers.steps.ask import AskGold
 from programs.errors import InputError
 from programs.languages.table import Languages
@@ -58,7 +58,7 @@ def _rows(file: Path, languages: Languages) -> Iterator[AskGold]:
     try:
         articles = _File.model_validate_json(small_text(file, _MOST)).data
     except ValidationError as error:
-        problem = f"--labels squad:{file}: not in the JSON form of SQuAD: {first_fault(error)}"
+        problem = f"--labels squad:{file}: not in the JSON form of SQuAD: {first_problem(error)}"
         raise InputError(problem) from error
     except OSError as error:
         raise InputError(f"--labels squad:{file}: {error.strerror or error}") from error

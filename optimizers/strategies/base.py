@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import dspy
 
+from optimizers.gold import Decided
 from optimizers.report import CompileReport
 from optimizers.steps import COMPILABLE
-from optimizers.steps.base import Compiling, Decided, Judges
+from optimizers.steps.base import Compiling, Judges
 from optimizers.steps.examples import Examples
 from programs.critics import Critic
 from programs.critics.states import CompiledState
@@ -202,7 +203,7 @@ class Strategy:
 
     def _takes(self, compiling: Compiling) -> bool:
         if self.steps == "taught":
-            return compiling.teaching is not None
+            return compiling.finetuning is not None
         if self.steps == "fitted":
             return compiling.fitting is not None
         if compiling.step.taught:

@@ -18,13 +18,12 @@ from dspy.clients.provider import Provider, TrainingJob
 from dspy.clients.utils_finetune import TrainDataFormat
 
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn, turns_of
-from optimizers.gold import read_annotated
-from optimizers.gold_rows import licences_of
+from optimizers.gold import licences_of, read_annotated
 from optimizers.labels import SPLITS, Split, hashes_of
 from optimizers.measures import Interval, mean, mean_gain, recorded
 from optimizers.report import CompileReport, new_state, versions_of
 from optimizers.steps import COMPILABLE
-from optimizers.steps.base import Teaching
+from optimizers.steps.base import Finetuning
 from optimizers.strategies.base import Listener, Resources, Strategy, Weights
 from programs.critics.states import Adapter
 from programs.demos import in_language
@@ -85,17 +84,17 @@ def compile_adapter(steps: Sequence[str], resources: Resources) -> Iterator[Comp
         )
 
 
-def _teaching(step: str) -> Teaching:
-    teaching = COMPILABLE[step].teaching
-    assert teaching is not None
-    return teaching
+def _teaching(step: str) -> Finetuning:
+    finetuning = COMPILABLE[step].finetuning
+    assert finetuning is not None
+    return finetuning
 
 
 def _rows_of(step: str, options: TrainingOptions, resources: Resources) -> _Rows:
-    teaching, seed = _teaching(step), options.seed
-    files = resources.gold(teaching.files)
+    finetuning, seed = _teaching(step), options.seed
+    files = resources.gold(finetuning.files)
     hashes = hashes_of(files)
-    gold = teaching.rows(read_annotated(files))
+    gold = finetuning.rows(read_annotated(files))
     signature, demos = COMPILABLE[step].step.signature, list(resources.demos.get(step, ()))
     adapter, languages = resources.adapter, resources.languages
     taught = {split: turns_of(step, gold, split, adapter, languages, seed) for split in SPLITS}

@@ -170,7 +170,7 @@ def dev_rows(step: str, examples: Examples, resources: Resources) -> list[dspy.E
     """Return the examples that candidates are compared on."""
     wanted = resources.dev
     if wanted is None:
-        wanted = min(_MOST, max(_FEWEST, resources.budget // (_ROUNDS * COMPILABLE[step].calls_for_one)))
+        wanted = min(_MOST, max(_FEWEST, resources.budget // (_ROUNDS * COMPILABLE[step].calls_per_example)))
     return examples.inputs["dev"][:wanted]
 
 
@@ -179,7 +179,7 @@ def estimated_calls(step: str, examples: Examples, resources: Resources) -> int:
     dev = len(dev_rows(step, examples, resources))
     train = min(_REPORTED, dev, len(examples.inputs["train"]))
     measured = dev + 2 * (train + len(examples.inputs["test"][: resources.test]))
-    return resources.budget + measured * COMPILABLE[step].calls_for_one
+    return resources.budget + measured * COMPILABLE[step].calls_per_example
 
 
 def _task_of(step: str, examples: Examples, resources: Resources) -> tuple[Task, dspy.Predict]:

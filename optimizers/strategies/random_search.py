@@ -13,7 +13,7 @@ def run(task: Task) -> None:
     The step as it was writes the demos of all candidates, so that each is written once; at most a quarter of the
     budget waits for good ones.
     """
-    rows = task.shuffled(task.written_for)[: max(_FEWEST, task.budget // (4 * task.compiling.calls_for_one))]
+    rows = task.shuffled(task.written_for)[: max(_FEWEST, task.budget // (4 * task.compiling.calls_per_example))]
     writer = task.copy()
     writer._compiled = True  # or DSPy gives it labelled demos, other ones for each candidate
     optimizer = dspy.BootstrapFewShotWithRandomSearch(

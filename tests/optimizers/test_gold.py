@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from optimizers.gold import GOLD, check, read_annotated, read_gold
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow, check, read_annotated, read_gold
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
+from optimizers.steps import GOLD
 from optimizers.steps.question import QuestionGold
 from programs.errors import LabelError
 from programs.steps import STEPS

@@ -21,7 +21,7 @@ from scripted_program import (
 )
 
 from groundset.runtime.adapter import PlainTextAdapter
-from optimizers.attempts import attempt_examples, attempt_worth
+from optimizers.attempts import attempt_examples, attempt_metric
 from optimizers.labels import ChunkLabel
 from optimizers.whole_recipe import WholeRecipe
 from programs.recipes import RECIPES
@@ -95,7 +95,7 @@ def examples(count: int = 4) -> list[dspy.Example]:
 
 def score(program: Any, engine: ScriptedEngine, rows: list[dspy.Example]) -> float:
     with dspy.context(lm=engine.lm):
-        return float(dspy.Evaluate(devset=rows, metric=attempt_worth, num_threads=1)(program).score)
+        return float(dspy.Evaluate(devset=rows, metric=attempt_metric, num_threads=1)(program).score)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
@@ -115,12 +115,12 @@ def test_a_prediction_tells_the_first_draft_or_why_there_is_none():
         made = program_of()(**row.inputs())
     assert (made.question, made.answer, made.evolution, made.probability) == (GOOD, "22 February 2009", "simple", 0.9)
     assert made.drafts == [{key: made[key] for key in ("question", "answer", "evolution", "probability")}]
-    assert attempt_worth(row, made) == 0.9
+    assert attempt_metric(row, made) == 0.9
     with dspy.context(lm=ScriptedEngine({"question": "What happened then?"}).lm):
         none = program_of()(**row.inputs())
     assert (none.question, none.answer, none.evolution, none.drafts) == ("", "", "", [])
-    assert attempt_worth(row, none) == attempt_worth(row, none, None, None, None) == 0
-    told = attempt_worth(row, none, [], "program.seed.ask.question", [])
+    assert attempt_metric(row, none) == attempt_metric(row, none, None, None, None) == 0
+    told = attempt_metric(row, none, [], "program.seed.ask.question", [])
     assert told.score == 0
     assert told.feedback == "judge refused 'What happened then?': not independent."
 
@@ -132,7 +132,7 @@ def test_what_pleases_the_judge_alone_is_worth_nothing(script):
         made = program_of()(**row.inputs())
     assert made.rejects
     assert "judge" not in {each["step"] for each in made.rejects}
-    assert attempt_worth(row, made) == 0
+    assert attempt_metric(row, made) == 0
 
 
 def test_what_optimizers_change_is_what_the_model_is_shown():
@@ -185,7 +185,7 @@ def test_rollouts_of_an_optimizer_differ():
 
 def simba(program: Any, rows: list[dspy.Example]) -> Any:
     optimizer = dspy.SIMBA(
-        metric=attempt_worth, bsize=2, num_candidates=2, max_steps=2, prompt_model=Teacher().lm, num_threads=1
+        metric=attempt_metric, bsize=2, num_candidates=2, max_steps=2, prompt_model=Teacher().lm, num_threads=1
     )
     return optimizer.compile(program, trainset=rows)
 
@@ -194,14 +194,14 @@ def mipro(program: Any, rows: list[dspy.Example]) -> Any:
     # Labelled demos are whole attempts, which no step can be shown.
     demos = {"max_bootstrapped_demos": 1, "max_labeled_demos": 1}
     optimizer = dspy.MIPROv2(
-        metric=attempt_worth, prompt_model=Teacher().lm, auto=None, num_candidates=3, num_threads=1, **demos
+        metric=attempt_metric, prompt_model=Teacher().lm, auto=None, num_candidates=3, num_threads=1, **demos
     )
     return optimizer.compile(program, trainset=rows[:2], valset=rows[2:], num_trials=6, minibatch=False)
 
 
 def gepa(program: Any, rows: list[dspy.Example]) -> Any:
     optimizer = dspy.GEPA(
-        metric=attempt_worth, reflection_lm=Teacher().lm, max_metric_calls=40, component_selector="all", num_threads=1
+        metric=attempt_metric, reflection_lm=Teacher().lm, max_metric_calls=40, component_selector="all", num_threads=1
     )
     return optimizer.compile(program, trainset=rows[:2], valset=rows[2:])
 

@@ -16,7 +16,7 @@ from groundset.compiling import resources
 from groundset.compiling.compiler import compile_steps
 from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
-from groundset.engine import states as engine_states
+from groundset.engine import compiled as engine_compiled
 from groundset.engine.compiled import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import open_lm
@@ -24,8 +24,7 @@ from groundset.tracking.compiles import CompileRuns, CompileStore
 from optimizers.finetuning import training
 from optimizers.finetuning.base import TrainingOptions, TrainingStep, Turn
 from optimizers.finetuning.training import Trainer
-from optimizers.gold import GOLD
-from optimizers.steps import COMPILABLE
+from optimizers.steps import COMPILABLE, GOLD
 from optimizers.strategies import finetune
 from programs.errors import InputError, StateError, StrategyError
 from programs.languages import LANGUAGES
@@ -48,11 +47,11 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     twins = {row["id"]: row for row in _rows_of("twins")}
     languages = Languages(LANGUAGES)
     for kind, step in (("question", "pair"), ("answer", "answer")):
-        teaching = COMPILABLE[step].teaching
-        assert teaching is not None
+        finetuning = COMPILABLE[step].finetuning
+        assert finetuning is not None
         rows = [row for row in _rows_of(kind) if row["language"] == "en"]
         rows = [row for row in rows if kind == "answer" or f"{row['id']}-twin" in twins]
-        asked = [row for row in rows if teaching.inputs(GOLD[kind].model_validate(row), languages, random.Random(0))]
+        asked = [row for row in rows if finetuning.inputs(GOLD[kind].model_validate(row), languages, random.Random(0))]
         kept = [row for split, count in (("train", 2), ("dev", 1), ("test", 1)) for row in
                 [each for each in asked if each["split"] == split][:count]]  # fmt: skip
         _write(folder / "gold" / f"{kind}.jsonl", kept)
@@ -232,9 +231,9 @@ def test_what_ships_serves_beside_states_of_ones_own(
 ) -> None:
     _, out, _ = trained
     shutil.copytree(out, tmp_path / "own", ignore=shutil.ignore_patterns("*.training", "sound.json"))
-    monkeypatch.setattr(engine_states, "data_path", lambda *names: tmp_path / "none")
+    monkeypatch.setattr(engine_compiled, "data_path", lambda *names: tmp_path / "none")
     assert set(load_compiled(str(tmp_path / "own"), users()).states) == {"pair", "answer"}
-    monkeypatch.setattr(engine_states, "data_path", lambda *names: out)
+    monkeypatch.setattr(engine_compiled, "data_path", lambda *names: out)
     found = load_compiled(str(tmp_path / "own"), users())
     assert set(found.states) == {"pair", "answer", "sound"}
     assert set(found.adapters.values()) == set(found.files)

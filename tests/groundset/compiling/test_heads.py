@@ -149,10 +149,10 @@ def test_shipped_weights_fit_their_model_and_were_taught_with_the_shipped_rows(m
     compiled = load_compiled("shipped", Users("lm", None, spec.name, spec.sha256))
     assert list(compiled.adapters) == [step]
     assert compiled.files[compiled.adapters[step]].stat().st_size < 20e6
-    teaching = COMPILABLE[step].teaching
-    assert teaching is not None
+    finetuning = COMPILABLE[step].finetuning
+    assert finetuning is not None
     told = compiled.states[step].record["labels"]
-    assert told == hashes_of([data_path("gold", f"{name}.jsonl") for name in teaching.files])
+    assert told == hashes_of([data_path("gold", f"{name}.jsonl") for name in finetuning.files])
 
 
 @pytest.mark.model

@@ -15,7 +15,7 @@ from groundset.data_files import data_path
 from groundset.engine.compiled import Users, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import LanguageModel
-from optimizers.attempts import attempt_worth
+from optimizers.attempts import attempt_metric
 from programs.errors import InputError
 from programs.steps import STEPS
 
@@ -108,7 +108,7 @@ def test_states_are_written_where_a_run_finds_them(engine: CopyingEngine, tmp_pa
             ("train", "dev", "test"), True
         )
         assert opened.write(opened.program, tmp_path / "out") == []
-        optimizer = dspy.BootstrapFewShot(metric=attempt_worth, max_labeled_demos=0, max_bootstrapped_demos=1)
+        optimizer = dspy.BootstrapFewShot(metric=attempt_metric, max_labeled_demos=0, max_bootstrapped_demos=1)
         better = optimizer.compile(opened.program, trainset=opened.examples["train"])
         files = opened.write(better, tmp_path / "out")
     assert tmp_path / "out" / tiny / "question.json" in files

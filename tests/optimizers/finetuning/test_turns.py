@@ -8,7 +8,7 @@ import pytest
 
 from groundset.runtime.adapter import PlainTextAdapter
 from optimizers.finetuning.base import turns_of
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow
 from optimizers.labels import Label, QuestionLabel
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import AnswerGold
@@ -75,9 +75,9 @@ def languages() -> Languages:
 
 
 def taught(step: str, *rows: Label | GoldRow, languages: Languages, seed: int = 0) -> list[Any]:
-    teaching = COMPILABLE[step].teaching
-    assert teaching is not None
-    return turns_of(step, teaching.rows(rows), "train", PlainTextAdapter(), languages, seed)
+    finetuning = COMPILABLE[step].finetuning
+    assert finetuning is not None
+    return turns_of(step, finetuning.rows(rows), "train", PlainTextAdapter(), languages, seed)
 
 
 def test_a_pair_is_shown_what_is_said_before_and_writes_answer_and_question(languages: Languages) -> None:
@@ -139,8 +139,8 @@ def test_a_decision_is_learned_from_the_chat_that_a_critic_asks(question: str, l
             return SimpleNamespace(logprobs=())
 
     compiling = COMPILABLE["sound"]
-    assert compiling.teaching is not None
-    signature = compiling.step.signature.with_instructions(compiling.teaching.instructions)
+    assert compiling.finetuning is not None
+    signature = compiling.step.signature.with_instructions(compiling.finetuning.instructions)
     inputs = {"topic": "Orsle > Mills", "before": GOOD.before, "fact": FACT, "question": question}
     decide(dspy.Predict(signature), LogprobCritic(Listening(), "weights"), **inputs, answer=GOOD.answer)
     [request] = requests

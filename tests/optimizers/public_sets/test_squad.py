@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from optimizers.gold_rows import licences_of
+from optimizers.gold import licences_of
 from optimizers.public_sets import PUBLIC_SETS
 from programs.errors import InputError
 from programs.languages import LANGUAGES

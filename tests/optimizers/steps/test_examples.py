@@ -6,8 +6,7 @@ import pytest
 
 from groundset.compiling.labels import gold_files, label_files
 from groundset.runtime.parser import load_parser
-from optimizers.gold import read_gold
-from optimizers.gold_rows import GoldRow
+from optimizers.gold import GoldRow, read_gold
 from optimizers.labels import ChunkLabel, QuestionLabel, read_labels
 from optimizers.steps import COMPILABLE
 from optimizers.steps.answer import NOT_STATED

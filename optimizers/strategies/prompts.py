@@ -15,10 +15,9 @@ from typing import Any, Literal
 
 import dspy
 
-from optimizers.compilation import report_of
 from optimizers.ledger import Candidate, Ledger
 from optimizers.measures import detectable_gain
-from optimizers.report import CompileReport
+from optimizers.report import CompileReport, prompt_report
 from optimizers.steps import COMPILABLE
 from optimizers.steps.base import Compiling
 from optimizers.steps.examples import Examples
@@ -149,7 +148,7 @@ def _compile_prompt(step: str, optimizer: str, search: Search, nearest: int, res
         task, start = _task_of(step, examples, resources)
         trying = f"Trying {optimizer} within {task.budget} calls"
         best, parts, ending = _compared(task, search, nearest, trying, resources)
-    report = report_of(
+    report = prompt_report(
         task.compiling,
         task.ledger,
         best,

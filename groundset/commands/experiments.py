@@ -7,21 +7,20 @@ from groundset.commands.output.tables import print_json, print_line, print_table
 from groundset.commands.output.targets import say_where
 from groundset.options import CommandOptions, option
 
-_NOT_LISTED = {"error", "started"}  # of the fields of a compile
+_HIDDEN = {"error", "started"}
 
 
 class ExperimentsOptions(CommandOptions):
-    """List the compiles of each step and model that gained most.
+    """List the best compiles of each step and model.
 
-    Means on dev and test rows, before and after, between 0 and 1. Trained weights are listed apart, because they are
-    measured by the likelihood of gold rows, not by the metric of the step. `compared` counts the candidates that were
-    evaluated on all dev rows; with 0 nothing was tested. The champion is marked with a star. Compiles that did not
-    finish are counted below.
+    Shows the mean on dev and test rows before and after, from 0 to 1. Trained weights are listed separately, because
+    they are measured by the likelihood of gold rows instead of the metric of the step. `compared` counts the candidates
+    that were evaluated on all dev rows. A star marks the champion. Unfinished compiles are counted below.
     """
 
     step: str | None = option(None, "Only this step.", metavar="STEP")
-    lm: str | None = option(None, "Only this model; head for the critic head.", metavar="MODEL")
-    best: int = option(3, "How many of each step, model and measure.", metavar="N", ge=1)
+    lm: str | None = option(None, "Only this model; head is the critic head.", metavar="MODEL")
+    best: int = option(3, "Compiles to list for each step, model and measure.", metavar="N", ge=1)
     as_json: Json
     tracking: Tracking
 
@@ -40,14 +39,12 @@ def experiments(options: ExperimentsOptions) -> None:
     listed = best_of(found, options.best)
     unfinished = Counter(entry.status.lower() for entry in found if not entry.finished)
     if options.as_json:
-        compiles = [
-            {key: value for key, value in entry._asdict().items() if key not in _NOT_LISTED} for entry in listed
-        ]
+        compiles = [{key: value for key, value in entry._asdict().items() if key not in _HIDDEN} for entry in listed]
         print_json({"store": shown(store.uri), "compiles": compiles, "unfinished": unfinished})
         return
     say_where(store.uri, usual=store.usual)
     if not found:
-        print_line("No compile is tracked here; groundset compile makes one.")
+        print_line("No compiles tracked; run `groundset compile` first.")
         return
     rows = [
         (
@@ -68,7 +65,7 @@ def experiments(options: ExperimentsOptions) -> None:
         print_table(("step", "model", "optimizer", "dev", "test", "compared", "calls", "run"), rows)
     if unfinished:
         counts = ", ".join(f"{count} {status}" for status, count in sorted(unfinished.items()))
-        print_line(f"Not finished: {counts}. groundset ui shows them.")
+        print_line(f"Not finished: {counts}. `groundset ui` shows them.")
 
 
 COMMAND = Command("experiments", ExperimentsOptions, experiments, rank=18)

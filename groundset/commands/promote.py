@@ -9,11 +9,13 @@ from groundset.printing import say
 class PromoteOptions(CommandOptions):
     """Make a compile the champion of its step and model.
 
-    It must beat the present champion on dev rows beyond noise; otherwise nothing changes and the exit status is 2.
-    The gain on test rows is only printed. `groundset generate --compiled champion` uses the champions.
+    Its gain over the current champion on dev rows must be significant; otherwise nothing changes and the exit status is
+    2. The gain on test rows is only printed. Use champions with `groundset generate --compiled champion`.
     """
 
-    run_id: str = option(..., "A compile; groundset experiments lists them.", metavar="RUN_ID", argument=True)
+    run_id: str = option(
+        ..., "The id of a compile; `groundset experiments` lists them.", metavar="RUN_ID", argument=True
+    )
     tracking: Tracking
 
 

@@ -85,8 +85,8 @@ def measure_modes(
     lower it. Each mode uses its own critic and the states compiled for the model in ``out``. The runs are in
     ``<out>/<model>/modes/``; a repeated call continues them. Ties go to the mode that relies more on rules.
 
-    ``judging_lm`` judges with the critic ``verdict``; it should be a strong model. The ``passages`` are drawn evenly from
-    all documents by the seed.
+    ``judging_lm`` judges with the critic ``verdict``; it should be a strong model. The ``passages`` are drawn evenly
+    from all documents by the seed.
 
     Raises:
         InputError: there are no good passages, or a run there was made with other options.

@@ -1,8 +1,8 @@
-"""A listener for tests of compiles."""
+"""A recording listener for tests of compiles."""
 
 
-class Ear:
-    """Hears what happens in a compile."""
+class RecordingListener:
+    """Records the events of a compile."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []

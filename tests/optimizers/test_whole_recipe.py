@@ -91,7 +91,7 @@ def label(number: int, text: str = TEXT, split: str = "train", kind: str = "good
         "text": text,
         "split": split,
     }
-    return ChunkLabel(**fields, label=kind, reason="ok" if kind == "good" else "citation")
+    return ChunkLabel(**fields, text=text, split=split, label=kind, reason="ok" if kind == "good" else "citation")
 
 
 def nothing_near(chunk_id: str, limit: int) -> list[Any]:

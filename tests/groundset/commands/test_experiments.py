@@ -59,15 +59,15 @@ def test_compiles_are_listed_with_their_champion(run, monkeypatch):
         "step      model  optimizer  dev             test            compared  calls  run",
         "answer    tiny   labeled    0.200 to 0.500  0.300 to 0.600  7         1,200  r1 *",
         "question  tiny   gepa       0.100 to 0.200  -               -         80     r2",
-        "Not finished: 2 failed, 1 killed. groundset ui shows them.",
+        "Not finished: 2 failed, 1 killed. `groundset ui` shows them.",
     ]
     of_answer = run("experiments", "--step", "answer").out
     assert "r2" not in of_answer
     assert "Not finished" not in of_answer
     monkeypatch.setattr(CompileStore, "experiments", lambda store: found[2:3])
-    assert run("experiments").out == "Not finished: 1 failed. groundset ui shows them.\n"
+    assert run("experiments").out == "Not finished: 1 failed. `groundset ui` shows them.\n"
     monkeypatch.setattr(CompileStore, "experiments", lambda store: [])
-    assert run("experiments").out == "No compile is tracked here; groundset compile makes one.\n"
+    assert run("experiments").out == "No compiles tracked; run `groundset compile` first.\n"
 
 
 def test_json_is_one_document(run, monkeypatch):
@@ -98,4 +98,4 @@ def test_sixty_columns_are_enough(run_narrow, monkeypatch):
         "run        0123456789abcdef0123456789abcdef *",
     ]
     assert lines[8:10] == ["", "step       question"]
-    assert " ".join(lines[-1:]) == "Not finished: 2 failed, 1 killed. groundset ui shows them."
+    assert " ".join(lines[-1:]) == "Not finished: 2 failed, 1 killed. `groundset ui` shows them."

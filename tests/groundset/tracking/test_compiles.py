@@ -327,7 +327,7 @@ def with_rows(made: CompileReport, change: Callable[[Any], dict[str, Any]]) -> C
 
 
 def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore) -> None:
-    for before, match in ((0.6, "within noise"), (0.3, None)):
+    for before, match in ((0.6, "not significant"), (0.3, None)):
         first = log(store, report(before, 0.6, 0.6))
         if match:
             with pytest.raises(PromotionError, match=match):
@@ -336,7 +336,7 @@ def test_a_champion_gives_way_only_to_a_better_one(store: CompileStore) -> None:
             promote(store, first)
     bad = with_rows(report(0.3, 0.9, 0.9), lambda row: {"after_score": float("nan")})
     for rival, match in (
-        (log(store, report(0.3, 0.6, 0.9)), "within noise"),
+        (log(store, report(0.3, 0.6, 0.9)), "not significant"),
         (log(store, bad), rf"{ROWS_FILE} of \w+ is damaged"),
         ("0" * 32, "no compile of that id"),
         (first, "champion already"),

@@ -47,7 +47,7 @@ def attempt_examples(
     """
     row = RECIPES[recipe]
     recipe_options = row.options(**options)
-    found: dict[Split, list[dspy.Example]] = {}
+    by_split: dict[Split, list[dspy.Example]] = {}
     for split, kept in splits_of(label for label in labels if label.good).items():
         contexts = [_read(label, languages) for label in kept]
         agenda = row.agenda(Material(contexts, near, languages), recipe_options, _SIZE)
@@ -57,8 +57,8 @@ def attempt_examples(
             for number, (wanted, offered) in enumerate(offers)
         ]
         random.Random(seed).shuffle(examples)
-        found[split] = examples
-    return found
+        by_split[split] = examples
+    return by_split
 
 
 def _first_offers(agenda: Agenda, key: str) -> Mapping[str, tuple[Context, ...]]:

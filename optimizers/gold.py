@@ -188,8 +188,8 @@ def read_annotated(files: Sequence[Path]) -> list[Label | GoldRow]:
     Raises:
         LabelError: names the first problem.
     """
-    found: tuple[list[Label | GoldRow], list[Problem]] = valid_rows(files, _parse)
-    rows, problems = found
+    result: tuple[list[Label | GoldRow], list[Problem]] = valid_rows(files, _parse)
+    rows, problems = result
     raise_first(problems)
     return rows
 

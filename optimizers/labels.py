@@ -204,8 +204,8 @@ def read_all(files: Sequence[Path]) -> list[Label]:
     Raises:
         LabelError: names the first problem.
     """
-    found: tuple[list[Label], list[Problem]] = valid_rows(files, _parse)
-    labels, problems = found
+    result: tuple[list[Label], list[Problem]] = valid_rows(files, _parse)
+    labels, problems = result
     raise_first(problems)
     return labels
 
@@ -221,10 +221,10 @@ def hashes_of(files: Sequence[Path]) -> list[dict[str, str]]:
 
 def splits_of(labels: Iterable[_AnyLabelled]) -> dict[Split, list[_AnyLabelled]]:
     """Return the labels of each split."""
-    found: dict[Split, list[_AnyLabelled]] = {"train": [], "dev": [], "test": []}
+    by_split: dict[Split, list[_AnyLabelled]] = {"train": [], "dev": [], "test": []}
     for label in labels:
-        found[label.split].append(label)
-    return found
+        by_split[label.split].append(label)
+    return by_split
 
 
 def refuse_test_rows(labels: Iterable[Labelled]) -> None:

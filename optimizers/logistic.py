@@ -91,12 +91,12 @@ def fit_head(rows: Rows, true: Sequence[bool], options: FitOptions, seed: int = 
 
 def held_out_probabilities(rows: Rows, true: Sequence[bool], options: FitOptions, seed: int = 0) -> list[float]:
     """Return the out-of-fold probability of each row (five folds, grouped by document)."""
-    found = np.zeros(len(rows.texts))
+    scores = np.zeros(len(rows.texts))
     target = np.asarray(true, dtype=bool)
     for rest, fold in _folds(rows.documents, target, seed):
         head = fit_head(rows.at(rest), target[rest], options, seed)
-        found[fold] = probabilities(head, rows.at(fold))
-    return [float(value) for value in found]
+        scores[fold] = probabilities(head, rows.at(fold))
+    return [float(value) for value in scores]
 
 
 def probabilities(head: LinearHead, rows: Rows) -> list[float]:

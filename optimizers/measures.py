@@ -33,8 +33,8 @@ class Interval(NamedTuple):
 def recorded(measures: Mapping[str, Mapping[str, Interval]]) -> dict[str, dict[str, list[float]]]:
     """Convert measures for the record of a state, with four digits."""
     return {
-        key: {name: [round(part, 4) for part in figure] for name, figure in found.items()}
-        for key, found in measures.items()
+        key: {name: [round(part, 4) for part in figure] for name, figure in figures.items()}
+        for key, figures in measures.items()
     }
 
 
@@ -247,13 +247,13 @@ def _document_draws(flags: npt.NDArray[np.bool_], units: Sequence[str]) -> list[
     """Resample documents so that each draw has good and bad rows; resample rows if too few draws do."""
     random, numbers = np.random.default_rng(0), _document_numbers(units, len(flags))
     rows = [np.flatnonzero(numbers == number) for number in range(numbers.max() + 1)]
-    found = []
+    draws = []
     for _ in range(2 * _DRAWS):
         drawn = np.concatenate([rows[number] for number in random.integers(0, len(rows), len(rows))])
         if flags[drawn].any() and not flags[drawn].all():
-            found.append(drawn)
-        if len(found) == _DRAWS:
-            return found
+            draws.append(drawn)
+        if len(draws) == _DRAWS:
+            return draws
     return _draws(flags)
 
 

@@ -259,16 +259,16 @@ def _documents(rows: Sequence[dspy.Example]) -> list[str]:
 
 
 def _measures(candidate: Candidate, parts: Mapping[str, Sequence[dspy.Example]], decides: bool) -> dict[str, Interval]:
-    found = {}
+    measures = {}
     for name, rows in parts.items():
         documents = _documents(rows)
-        found[name] = mean(_values(candidate, rows), documents)
+        measures[name] = mean(_values(candidate, rows), documents)
         if decides:
             good = [bool(example.fit) for example in rows]
             probability = [candidate.outputs[example.id]["probability"] for example in rows]
-            found[f"{name}_auc"] = bootstrap(area_under_roc, good, probability, documents)
-            found[f"{name}_average_precision"] = bootstrap(average_precision, good, probability, documents)
-    return found
+            measures[f"{name}_auc"] = bootstrap(area_under_roc, good, probability, documents)
+            measures[f"{name}_average_precision"] = bootstrap(average_precision, good, probability, documents)
+    return measures
 
 
 def _row(example: dspy.Example, split: str, before: Candidate, after: Candidate) -> dict[str, Any]:

@@ -94,8 +94,8 @@ class _Progress:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def start(self, step: str, calls: int, what: str = "calls") -> None:
-        self.say(f"Compiling {step}: about {calls} {what}")
+    def start(self, step: str, calls: int, unit: str = "calls") -> None:
+        self.say(f"Compiling {step}: about {calls} {unit}")
         if self._task is not None:
             self._bar.remove_task(self._task)
         self._task = self._bar.add_task(step, total=calls)

@@ -156,12 +156,12 @@ def _verdicts_in(run: Run, left_out: Counter[str]) -> Iterator[_Verdict]:
     reviews = latest_reviews(run.reviews)
     subjects = dict(_subjects(run, {(review.kind, review.item) for review in reviews}))
     for review in reviews:
-        if (found := subjects.get((review.kind, review.item))) is None:
+        if (subject_and_answer := subjects.get((review.kind, review.item))) is None:
             left_out[_GONE] += 1
         elif review.verdict == "bad" and review.reason in (None, _OK):
             left_out[_NO_REASON] += 1
         else:
-            yield from _verdicts_of(review, *found)
+            yield from _verdicts_of(review, *subject_and_answer)
 
 
 def _verdicts_of(review: Review, subject: _Subject, answer: str) -> Iterator[_Verdict]:

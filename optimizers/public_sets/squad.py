@@ -94,13 +94,13 @@ def _rows(file: Path, languages: Languages) -> Iterator[AskGold]:
 
 def _with_offsets(text: str, sentences: list[str]) -> list[tuple[int, str]]:
     """Return sentences with their start offsets."""
-    found, after = [], 0
+    placed, after = [], 0
     for sentence in sentences:
         start = text.find(sentence, after)
         if start >= 0:
-            found.append((start, sentence))
+            placed.append((start, sentence))
             after = start + len(sentence)
-    return found
+    return placed
 
 
 def _contains(start: int, sentence: str, answer: _Answer) -> bool:

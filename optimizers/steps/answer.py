@@ -55,8 +55,8 @@ def examples(source: Source) -> tuple[Rows, Rows]:
         for row in source.gold_of(AnswerGold)
         if row.kind != "yes_no"
     ]
-    found = balanced(without_repeats(rows, gold), lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
-    return found, found
+    kept = balanced(without_repeats(rows, gold), lambda example: example.answer != NOT_STATED, others=_UNANSWERABLE)
+    return kept, kept
 
 
 def _inputs(row: AnswerGold) -> dict[str, str]:
@@ -69,16 +69,16 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     For unanswerable questions it is 1 for "not stated" and 0 for an answer.
     """
     language = judges.language_of(example)
-    found = tidy_answer(output.answer, example.question)
+    answer = tidy_answer(output.answer, example.question)
     if not language.is_stated(example.answer):
-        stated = language.is_stated(found)
-        return Scored(0.0, f"The passage does not say it, yet the answer is {found!r}.") if stated else Scored(1.0, "")
-    if not language.is_stated(found):
+        stated = language.is_stated(answer)
+        return Scored(0.0, f"The passage does not say it, yet the answer is {answer!r}.") if stated else Scored(1.0, "")
+    if not language.is_stated(answer):
         return Scored(0.0, f"The passage answers it: {example.answer!r}.")
-    value, feedback = agreement(found, example.answer), ""
+    value, feedback = agreement(answer, example.answer), ""
     if value < 1:
-        feedback = f"The answer is {example.answer!r}, not {found!r}."
-    if not has_words(example.passage, found):
+        feedback = f"The answer is {example.answer!r}, not {answer!r}."
+    if not has_words(example.passage, answer):
         value, feedback = value * STRAY, f"{feedback} Copy the words of the passage.".strip()
     return Scored(value, feedback)
 

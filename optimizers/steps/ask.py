@@ -69,12 +69,12 @@ def turns(rows: Sequence[Label | GoldRow]) -> list[_Turn]:
     for row in rows:
         if isinstance(row, AskGold):
             by_passage.setdefault((row.chunk, row.answers), []).append(row)
-    found = []
+    result = []
     for questions in by_passage.values():
         for start in range(0, len(questions), _PER_TURN):
             first, *more = questions[start : start + _PER_TURN]
-            found.append(_Turn(**first.model_dump(), more=tuple(more)))
-    return found
+            result.append(_Turn(**first.model_dump(), more=tuple(more)))
+    return result
 
 
 def signature_inputs(row: _Turn) -> dict[str, Any]:

@@ -82,10 +82,10 @@ def _gold_questions(source: Source) -> Iterator[tuple[QuestionGold, str, Focus]]
 def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return the score of the question; 0 if it lost words of the condition or the seed question."""
     written = tidy_question(output.conditional_question)
-    for what, text in (("condition", example.condition), ("question", example.question)):
+    for name, text in (("condition", example.condition), ("question", example.question)):
         lost = lost_words(text, written, judges.language_of(example))
         if lost:
-            return Scored(0.0, f"It lost words of the {what}: {', '.join(lost)}.")
+            return Scored(0.0, f"It lost words of the {name}: {', '.join(lost)}.")
     return score_question(example, written, judges)
 
 

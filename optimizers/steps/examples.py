@@ -52,15 +52,15 @@ def source_of(
 def examples_of(compiling: Compiling, source: Source, *, seed: int = 0) -> Examples:
     """Return the examples of a step in an order that the seed fixes."""
     demos, inputs = compiling.examples(source)
-    found: list[dict[Split, list[dspy.Example]]] = []
+    parts: list[dict[Split, list[dspy.Example]]] = []
     for rows in (demos, inputs):
         by_split: dict[Split, list[dspy.Example]] = {"train": [], "dev": [], "test": []}
         for split, example in rows:
             by_split[split].append(example)
         for kept in by_split.values():
             random.Random(seed).shuffle(kept)
-        found.append(by_split)
-    return Examples(*found)
+        parts.append(by_split)
+    return Examples(*parts)
 
 
 def passages_of(source: Source) -> list[str]:
@@ -96,10 +96,10 @@ def example_row(
 
 def without_repeats(*parts: Rows) -> Rows:
     """Return the rows of all parts without repeated questions about the same document."""
-    found: dict[tuple[str, str], Row] = {}
+    distinct: dict[tuple[str, str], Row] = {}
     for split, example in chain(*parts):
-        found.setdefault((example.document, example.question.casefold()), (split, example))
-    return list(found.values())
+        distinct.setdefault((example.document, example.question.casefold()), (split, example))
+    return list(distinct.values())
 
 
 def clean_topic(topic: str) -> str:

@@ -33,8 +33,8 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     language = judges.language_of(example)
     if not language.is_stated(output.answer):
         return Scored(0.0, "The passage answers it.")
-    found, expected = (" ".join(language.content_words(text)) for text in (output.answer, example.answer))
-    value = agreement(found, expected)
+    words, expected = (" ".join(language.content_words(text)) for text in (output.answer, example.answer))
+    value = agreement(words, expected)
     if numbers(output.answer) - numbers(f"{example.passage} {example.question}"):
         return Scored(value * STRAY, "It holds a number that the passage does not state.")
     return Scored(value, "" if value > STRAY else f"The answer is: {example.answer}")

@@ -105,10 +105,10 @@ def score_question_for_answer(example: dspy.Example, written: str, judges: Judge
         return Scored(0.0, f"It asks for another kind of thing than {example.answer!r}.")
 
     def wrong_answer() -> str:
-        found = tidy_answer(judges.answer(example.topic, example.passage, written), written)
-        if ground_truth(written, found, example.focus, example.passage, language) is not None:
+        answer = tidy_answer(judges.answer(example.topic, example.passage, written), written)
+        if ground_truth(written, answer, example.focus, example.passage, language) is not None:
             return ""
-        return f"Asked it, the model answers {found!r}, where {example.answer!r} was meant."
+        return f"Asked it, the model answers {answer!r}, where {example.answer!r} was meant."
 
     return _score_question(example, written, judges, wrong_answer)
 

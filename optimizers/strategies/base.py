@@ -27,7 +27,7 @@ Begin = Callable[[str, str, Mapping[str, Any]], object]
 class Listener(Protocol):
     """Receives the events of a compile."""
 
-    def start(self, step: str, calls: int, what: str = ...) -> None:
+    def start(self, step: str, calls: int, unit: str = ...) -> None:
         """Report the start of a step, with an estimate of its calls or other units."""
         ...
 

@@ -8,9 +8,9 @@ class RecordingListener:
         self.messages: list[str] = []
         self.expected = self.calls = 0
 
-    def start(self, step: str, calls: int, what: str = "calls") -> None:
+    def start(self, step: str, calls: int, unit: str = "calls") -> None:
         self.expected = calls
-        self.messages.append(f"{step}: {calls} {what}")
+        self.messages.append(f"{step}: {calls} {unit}")
 
     def call(self) -> None:
         self.calls += 1

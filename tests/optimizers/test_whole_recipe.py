@@ -84,13 +84,7 @@ def program_of(recipe: str = "single", **tools: Any) -> WholeRecipe:
 
 
 def label(number: int, text: str = TEXT, split: str = "train", kind: str = "good") -> ChunkLabel:
-    fields: dict[str, Any] = {
-        "id": f"c{number}",
-        "document": f"d{number}",
-        "topic": "Henn ferry > Loss",
-        "text": text,
-        "split": split,
-    }
+    fields: dict[str, Any] = {"id": f"c{number}", "document": f"d{number}", "topic": "Henn ferry > Loss"}
     return ChunkLabel(**fields, text=text, split=split, label=kind, reason="ok" if kind == "good" else "citation")
 
 

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from groundset.corpus.chunks import by_chance
+from groundset.corpus.chunks import random_rank
 from groundset.progress import counted
 from groundset.run import Run, save_run
 from groundset.store.folder import check_free
@@ -58,10 +58,10 @@ def draw(samples: Sequence[Sample], size: int, by: str | None = None, seed: int 
     strata = [STRATA[by](sample) if by is not None else "" for sample in samples]
     left = _shares(size, Counter(strata))
     of_document: defaultdict[str, list[int]] = defaultdict(list)
-    for place in sorted(range(len(samples)), key=lambda place: by_chance(seed, samples[place].id)):
+    for place in sorted(range(len(samples)), key=lambda place: random_rank(seed, samples[place].id)):
         of_document[_document(samples[place])].append(place)
     # Who has least to choose from goes first, or another would take what it could have given.
-    documents = sorted(of_document, key=lambda name: (len(of_document[name]), by_chance(seed, name)))
+    documents = sorted(of_document, key=lambda name: (len(of_document[name]), random_rank(seed, name)))
     drawn: list[int] = []
     while len(drawn) < size:
         for name in documents:

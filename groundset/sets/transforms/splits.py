@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from groundset.corpus.chunks import by_chance
+from groundset.corpus.chunks import random_rank
 from groundset.engine.duplicates import Vectors, repetitions
 from groundset.options import wrong_options
 from groundset.progress import counted
@@ -84,7 +84,7 @@ def splits_of(run: Run, shares: Mapping[str, float], seed: int = 0) -> list[str]
             "--splits: questions that share a document or repeat each other stay together, which leaves "
             f"{counted(len(groups), 'group')} of them for {len(shares)} splits; name fewer splits"
         )
-    groups.sort(key=lambda group: (-len(group), by_chance(seed, samples[group[0]].id)))
+    groups.sort(key=lambda group: (-len(group), random_rank(seed, samples[group[0]].id)))
     assigned = zip(groups, _assign(_traits(samples, groups), shares), strict=True)
     split_of = {place: name for group, name in assigned for place in group}
     return [split_of[place] for place in range(len(samples))]

@@ -20,7 +20,7 @@ from dspy.utils.exceptions import (
 
 from groundset.engine.planner import Planner, Settlement
 from groundset.engine.stop import Clock, RunStoppedError, Stop
-from groundset.models.servers import plain_words
+from groundset.models.servers import first_line
 from groundset.store.run_store import RunStore
 from programs.errors import EngineError, GroundsetError
 from programs.types import Attempt, Observer, Outcome, Program, Reject, StepRecord
@@ -266,7 +266,7 @@ def outcome_of(error: BaseException, attempt: Attempt) -> Outcome | None:
     """Return the outcome of an attempt whose chunk did not fit the model's context, else None."""
     if not isinstance(error, ContextWindowExceededError):
         return None
-    reason = f"longer than the language model's context: {plain_words(error)}"
+    reason = f"longer than the language model's context: {first_line(error)}"
     return Outcome(
         rejects=(Reject(step="chunk", reason=reason, chunk_id=attempt.contexts[0].chunk.chunk_id),), exhausted=True
     )
@@ -286,13 +286,13 @@ def fatal_error(error: BaseException) -> GroundsetError | None:
     one_request = isinstance(error, LMInvalidRequestError) and not isinstance(error, LMUnsupportedModelError)
     if isinstance(error, LMError) and not one_request:
         kind = type(error).__name__.removeprefix("LM").removesuffix("Error")
-        return EngineError(f"the language model failed ({kind}): {plain_words(error)}")
+        return EngineError(f"the language model failed ({kind}): {first_line(error)}")
     return None
 
 
 def failure_of(error: BaseException, attempt: Attempt) -> Outcome:
     """Return the outcome of an attempt that failed unexpectedly."""
-    reason = f"{type(error).__name__}: {plain_words(error)}"
+    reason = f"{type(error).__name__}: {first_line(error)}"
     reject = Reject(step="failure", reason=reason, chunk_id=_chunk_id(attempt))
     return Outcome(rejects=(reject,))
 
@@ -300,7 +300,7 @@ def failure_of(error: BaseException, attempt: Attempt) -> Outcome:
 def endless_failures(error: BaseException) -> GroundsetError:
     """Return the error that stops a run whose attempts keep failing in the same way."""
     return GroundsetError(
-        f"{FAILURES_IN_A_ROW} attempts in a row failed with {type(error).__name__}: {plain_words(error)}"
+        f"{FAILURES_IN_A_ROW} attempts in a row failed with {type(error).__name__}: {first_line(error)}"
     )
 
 

@@ -181,6 +181,6 @@ class RunModels:
 def _spec_of(text: str, file: Path | None, option: str) -> ModelSpec:
     """Return the model of an option; a key goes to another machine only if a person gave the address."""
     spec = parse_spec(text)
-    if isinstance(spec, OpenAISpec) and file is not None and not spec.is_here:
+    if isinstance(spec, OpenAISpec) and file is not None and not spec.is_local:
         return replace(spec, takes_key=False, option=option)
     return spec

@@ -235,7 +235,7 @@ class _Search:
                 raise store.damaged(f"its vectors are of another length than those of {config.embedder}")
         started = time.monotonic()
         with open_store(self._vector_store, [chunk.chunk_id for chunk in chunks], vectors) as opened:
-            places = opened.search(questions, SEARCH_DEPTH).places
+            places = opened.search(questions, SEARCH_DEPTH).indexes
         searching = time.monotonic() - started
         finder = PassageFinder(chunks)
         held = [[frozenset().union(*map(finder.find, group)) for group in groups] for groups in self._asked]

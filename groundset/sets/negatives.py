@@ -54,7 +54,7 @@ def mine(anchors: Sequence[Anchor], chunks: Sequence[Chunk], vectors: Vectors, w
         for start in range(0, len(anchors), _AT_ONCE):
             part = anchors[start : start + _AT_ONCE]
             kept: list[list[int]] = [[] for _ in part]
-            found = store.search(np.stack([anchor.vector for anchor in part]), _DEPTH).places
+            found = store.search(np.stack([anchor.vector for anchor in part]), _DEPTH).indexes
             _keep(kept, part, found, chunks, vectors, wanted)
             lacking = [place for place, names in enumerate(kept) if len(names) < wanted]
             if lacking and len(chunks) > _DEPTH:

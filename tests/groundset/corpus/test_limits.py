@@ -9,7 +9,6 @@ from foreign_files import docx, pdf
 
 from groundset.bounded import Limits
 from groundset.corpus import documents
-
 from groundset.corpus.documents import read_documents
 from groundset.corpus.files import find_documents
 from groundset.corpus.parsing import formats

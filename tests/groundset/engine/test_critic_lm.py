@@ -158,7 +158,7 @@ def test_texts_and_key_go_to_the_server_that_a_person_named_to_judge(
     docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serving: Any, by_file: bool, key: str
 ) -> None:
     monkeypatch.setenv("GROUNDSET_API_KEY", "mine")
-    monkeypatch.setattr(OpenAISpec, "is_here", False)  # as if the servers were other machines
+    monkeypatch.setattr(OpenAISpec, "is_local", False)  # as if the servers were other machines
     recipe = replace(scripted_recipe(), program=lambda tools, options: JudgingProgram(tools))
     console = io.StringIO()
     with serving() as writer, serving() as judge:

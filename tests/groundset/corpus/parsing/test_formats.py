@@ -35,9 +35,7 @@ def test_parse_file_returns_text_title_and_headings(tmp_path: Path) -> None:
         (RecursionError(), "nested too deep"),
     ],
 )
-def test_parse_file_returns_the_error(
-    monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
-) -> None:
+def test_parse_file_returns_the_error(monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str) -> None:
     def fail(self: Path) -> bytes:
         raise error
 
@@ -46,9 +44,7 @@ def test_parse_file_returns_the_error(
 
 
 @pytest.mark.parametrize("error", [MemoryError, RecursionError])
-def test_parsers_out_of_memory(
-    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
+def test_parsers_out_of_memory(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
     def fail(*arguments: object, **options: object) -> None:
         raise error
 

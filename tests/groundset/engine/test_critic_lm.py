@@ -177,6 +177,6 @@ def test_texts_and_key_go_to_the_server_that_a_person_named_to_judge(
         places = [f"127.0.0.1:{server.server_port}" for server in (writer, judge)]
     told = console.getvalue()
     assert [f"Texts go to {place}." in told for place in places] == [True, True]
-    assert ("Name the model with --critic-lm to send it." in told) is by_file
+    assert ("name the model with --critic-lm to send it" in told) is by_file
     record = (tmp_path / "run" / "run.json").read_text()
     assert json.loads(record)["models"]["critic_lm"] == {"name": "openai/tiny@server", "sha256": None}

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -121,3 +122,10 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"--out {folder}: cannot be made: {error.strerror or error}") from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"--out {folder}: cannot be written")
+
+
+def check_distinct(folders: Sequence[Path]) -> None:
+    """Raise an InputError if a run is named twice."""
+    for index, folder in enumerate(folders):
+        if folder.resolve() in [earlier.resolve() for earlier in folders[:index]]:
+            raise InputError(f"RUN: {folder} is named twice")

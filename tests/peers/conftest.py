@@ -1,4 +1,4 @@
-"""A run with everything that is awkward, and a way to let another tool read an export of it."""
+"""A run with unusual texts, and a fixture to load its exports with other tools."""
 
 import json
 import os

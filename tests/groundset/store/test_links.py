@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from small_content import content
+from loaded_run import loaded_run
 
 from groundset.report.report import write_report
 from groundset.run import save_run
@@ -21,7 +21,7 @@ OPENED = (".lock", "run.sqlite", "run.sqlite-wal", "run.sqlite-shm", "run.sqlite
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    made = content()
+    made = loaded_run()
     save_run(tmp_path / "run", made, made.lineage("import"))
     return tmp_path / "run"
 

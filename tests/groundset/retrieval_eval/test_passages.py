@@ -1,6 +1,6 @@
 import pytest
 
-from groundset.retrieval_eval.passages import Passage, PassageFinder, asked_about
+from groundset.retrieval_eval.passages import Passage, PassageFinder, source_passages
 from programs.types import Chunk, Retrieval, Sample
 
 TEXT = "The ferry leaves Tollvik at nine. It carries\nforty  cars. Nobody pays on Sundays."
@@ -29,7 +29,7 @@ def sample(*groups: tuple[Chunk, ...], focus: object = None) -> Sample:
 
 def test_the_focus_is_found_in_its_chunk_whatever_the_spaces():
     source = chunk(10, len(TEXT))
-    [[passage]] = asked_about(sample((source,), focus="It carries forty cars."), {source.chunk_id: source})
+    [[passage]] = source_passages(sample((source,), focus="It carries forty cars."), {source.chunk_id: source})
     assert TEXT[passage.start : passage.end] == passage.text == "It carries\nforty  cars."
     assert passage.is_sentence
 
@@ -37,7 +37,7 @@ def test_the_focus_is_found_in_its_chunk_whatever_the_spaces():
 @pytest.mark.parametrize("focus", [None, "", "Something else."])
 def test_without_a_focus_it_is_the_whole_chunk(focus):
     source = chunk(10, 40)
-    [[passage]] = asked_about(sample((source,), focus=focus), {})
+    [[passage]] = source_passages(sample((source,), focus=focus), {})
     assert passage == Passage("d", 10, 40, TEXT[10:40], is_sentence=False)
 
 
@@ -45,7 +45,7 @@ def test_groups_stay_apart_and_other_chunks_of_a_group_count_whole():
     one, other, twin = chunk(0, 33), chunk(34, 57), chunk(0, 20, "twin", "x" * 20)
     known = {each.chunk_id: each for each in (one, other, twin)}
     foci = ["It carries forty cars.", "The ferry leaves Tollvik at nine."]
-    first, second = asked_about(sample((one, twin), (other,), focus=foci), known)
+    first, second = source_passages(sample((one, twin), (other,), focus=foci), known)
     assert [(each.doc_id, each.is_sentence) for each in first] == [("d", True), ("twin", False)]
     assert [(each.start, each.is_sentence) for each in second] == [(34, True)]
 

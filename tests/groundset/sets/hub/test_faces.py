@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from groundset import commands
-from groundset.commands import asks_the_hub
+from groundset.commands import needs_hub
 from groundset.store.record import write_files
 from groundset.store.run_store import RunStore
 
@@ -74,7 +74,7 @@ def test_python_pushes_though_the_client_was_offline_before(hub, started, folder
     ],
 )
 def test_only_a_push_that_sends_asks_for_the_hub(arguments, asks):
-    assert asks_the_hub(arguments.split()) == asks
+    assert needs_hub(arguments.split()) == asks
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ _STATUS = {
 
 
 def section(run: RunAnalysis) -> PageSection:
-    """Show what was requested, accepted, and used to make it."""
+    """Show the number of samples, their groups, and the components that made them."""
     kept = f"{len(run.samples):,}"
     metrics = [
         Metric("Samples", kept if run.requested is None else f"{kept} of {run.requested:,} requested"),

@@ -79,7 +79,7 @@ def test_traceback_with_debug_variable(run, monkeypatch):
 def test_usage_errors(run, arguments):
     ran = run(*arguments.split())
     assert ran.status == 2
-    assert re.fullmatch(r"groundset: error: [a-z'-].*[^.]\n", ran.err)
+    assert re.fullmatch(r"groundset: error: ([a-z'-]|[A-Z]+ ).*[^.]\n", ran.err)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

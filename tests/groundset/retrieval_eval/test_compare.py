@@ -154,7 +154,7 @@ def test_rank_of_several_needed_chunks(folder):
     with RunStore.read(folder) as run:
         chunks, vectors = run.chunks(), run.vectors()
         [question] = [row for number, row in enumerate(run.results.vectors()) if number == place]
-    order = [chunks[each].chunk_id for each in np.argsort(-(vectors @ question), kind="stable")]
+    order = [chunks[index].chunk_id for index in np.argsort(-(vectors @ question), kind="stable")]
     ranks = [min(order.index(name) for name in group) + 1 for group in sample.retrieval_gt]
     assert finding.rank == (max(ranks) if max(ranks) <= 50 else None)
     assert finding.score == int(min(ranks) == 1)

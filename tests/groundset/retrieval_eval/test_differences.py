@@ -22,7 +22,7 @@ def scores(hits):
 def lines(*found):
     """Return the conclusions on retrievers, given as pairs of a configuration and its hits."""
     configs, hits = zip(*found, strict=True)
-    compared = differences([scores(each) for each in hits], np.arange(len(hits[0])))
+    compared = differences([scores(row) for row in hits], np.arange(len(hits[0])))
     return sentences(compared, configs, len(hits[0]))
 
 
@@ -36,7 +36,7 @@ def test_significant_difference_is_described():
 def test_better_retriever_comes_first():
     other = RetrieverConfig("large", LARGE.options)
     hits = [1] * 40, [0] * 20 + [1] * 20
-    found, _ = differences([scores(each) for each in hits], np.arange(40))
+    found, _ = differences([scores(row) for row in hits], np.arange(40))
     assert (found.measure, found.better, found.worse, found.is_significant, found.gain.value) == (HIT, 0, 1, True, 0.5)
     assert lines((LARGE, hits[0]), (other, hits[1]))[0].startswith("mini is better than large: hit@1 +0.50")
 

@@ -19,7 +19,7 @@ def sample(*groups: tuple[Chunk, ...], focus: object = None) -> Sample:
         evolution="simple",
         language="en",
         contexts=tuple(group[0] for group in groups),
-        retrieval_gt=tuple(tuple(each.chunk_id for each in group) for group in groups),
+        retrieval_gt=tuple(tuple(chunk.chunk_id for chunk in group) for group in groups),
         retrieval=Retrieval(rank=1, retrieved_id="c", retrieved_content="", score=1),
         probability=0.9,
         trail=(),
@@ -43,11 +43,11 @@ def test_passage_without_focus_is_the_chunk(focus):
 
 def test_passages_of_groups():
     one, other, twin = chunk(0, 33), chunk(34, 57), chunk(0, 20, "twin", "x" * 20)
-    known = {each.chunk_id: each for each in (one, other, twin)}
+    known = {chunk.chunk_id: chunk for chunk in (one, other, twin)}
     foci = ["It carries forty cars.", "The ferry leaves Tollvik at nine."]
     first, second = source_passages(sample((one, twin), (other,), focus=foci), known)
-    assert [(each.doc_id, each.is_sentence) for each in first] == [("d", True), ("twin", False)]
-    assert [(each.start, each.is_sentence) for each in second] == [(34, True)]
+    assert [(passage.doc_id, passage.is_sentence) for passage in first] == [("d", True), ("twin", False)]
+    assert [(passage.start, passage.is_sentence) for passage in second] == [(34, True)]
 
 
 def held(passage: Passage, *chunks: Chunk) -> set[int]:

@@ -58,7 +58,10 @@ def report(before: float, dev: float, test: float, *, step: str = "answer", crit
     return CompileReport(
         state=state,
         measures={
-            **{version: {split: mean(found) for split, found in each.items()} for version, each in values.items()},
+            **{
+                version: {split: mean(found) for split, found in by_split.items()}
+                for version, by_split in values.items()
+            },
             "gain": {split: mean_gain(values["before"][split], values["after"][split]) for split in ("dev", "test")},
         },
         rows=rows,
@@ -116,7 +119,7 @@ def check_life_cycle(store: CompileStore, folder: Path) -> None:
     better = log(store, report(0.3, 0.8, 0.7))
     promote(store, better)
     experiments = store.experiments()
-    assert [(each.run_id, each.champion) for each in experiments] == [(better, True), (first, False)]
+    assert [(entry.run_id, entry.champion) for entry in experiments] == [(better, True), (first, False)]
     assert experiments[0].after["dev"] == pytest.approx(0.8)
     assert experiments[0].calls == 42
 
@@ -422,7 +425,7 @@ def test_generated_run_is_logged_once_and_not_promoted(store: CompileStore, tmp_
     for _ in range(4):
         compiles.append(log(store, report(0.3, 0.6, 0.6)))
         time.sleep(0.002)
-    newest = ", ".join(rf"answer for qwen/tiny:1b \({each}\)" for each in reversed(compiles[1:]))
+    newest = ", ".join(rf"answer for qwen/tiny:1b \({run}\)" for run in reversed(compiles[1:]))
     with pytest.raises(PromotionError, match=f"{refused}.*{newest}"):
         promote(store, run_id)
 

@@ -54,7 +54,7 @@ def _log(run: Path, page: str, out: Path, texts: bool) -> None:
         say(f"Report not sent to {tracked.withheld_from}: it contains texts (--track-texts sends it).", err=True)
     elif tracked:
         suffix = location_suffix(tracked.uri, is_default=tracked.is_default)
-        note(f"Logged to MLflow run {tracked.run_id}{suffix}.", out)
+        note(f"Logged to MLflow as run {tracked.run_id}{suffix}.", out)
 
 
 COMMAND = Command("report", ReportOptions, report, rank=8)

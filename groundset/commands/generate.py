@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import AfterValidator
 
-from groundset.commands import starting
+from groundset.commands import start_time
 from groundset.commands.declare import Command, Parameter, Quiet, Tracking, parameters_of, recipe_parameters
 from groundset.engine.options import RunOptions
 from groundset.options import ChunkingOptions, CommandOptions, option
@@ -53,7 +53,7 @@ def generate_parameters(with_recipes: bool = True) -> list[Parameter]:
 
 def generate(values: Mapping[str, Any]) -> None:
     """Make the run, print its summary and end with its status."""
-    started = starting.began()
+    started = start_time()
     from groundset.engine.generation import make_run
     from groundset.engine.stop import quit_hard
 
@@ -68,11 +68,12 @@ def generate(values: Mapping[str, Any]) -> None:
     if made.untracked:
         say(made.untracked, err=True)
     elif made.tracked and not options.quiet:
-        from groundset.tracking.location import where
+        from groundset.tracking.location import location_suffix
 
-        left = f", without the samples: --track-texts sends them to {made.tracked.kept_from}"
-        place = where(made.tracked.uri, usual=made.tracked.usual) + (left if made.tracked.kept_from else "")
-        say(f"Tracked as {made.tracked.run_id}{place}.")
+        tracked = made.tracked
+        withheld = f", without samples (--track-texts sends them to {tracked.withheld_from})"
+        suffix = location_suffix(tracked.uri, is_default=tracked.is_default)
+        say(f"Tracked as {tracked.run_id}{suffix}{withheld if tracked.withheld_from else ''}.")
     status = _STATUS[result.ending] if result.signal is None else _SIGNALLED + result.signal
     if not result.has_ended:
         # The runtime would crash if this process took it apart in the middle of a call.

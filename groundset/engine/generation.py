@@ -297,7 +297,7 @@ def make_run(
         config: a file of options.
         track: log it in MLflow. A run that cannot be logged is finished all the same.
         track_texts: send the samples to a tracking server too.
-        tracking: the store, for champions too; see :func:`groundset.tracking.location.tracking_place`.
+        tracking: the store, for champions too; see :func:`groundset.tracking.location.tracking_location`.
         verbose: name every file; let the runtime's log through.
         quiet: show no progress.
         again: what a second signal does; see :func:`groundset.engine.stop.stopping_on_signals`.
@@ -321,10 +321,10 @@ def make_run(
 
 
 def _track(record: Path, tracking: str | None, texts: bool, progress: Progress) -> "Tracked":
-    from groundset.tracking.location import tracking_place
-    from groundset.tracking.runs import track, tracked_before
+    from groundset.tracking.location import tracking_location
+    from groundset.tracking.runs import already_tracked, track
 
-    if before := tracked_before(record, tracking_place(tracking, create=True), texts=texts):
+    if before := already_tracked(record, tracking_location(tracking, create=True), texts=texts):
         return before
     from groundset.tracking.store import TrackingStore
 

@@ -60,10 +60,10 @@ def _ask_to_replace(target: Path) -> None:
         raise InputError(f"--out {target}: not replaced; name another file")
 
 
-def say_where(uri: str, *, usual: bool) -> None:
-    """Print on standard error which tracking store is used, unless it is the usual one."""
+def print_store(uri: str, *, is_default: bool) -> None:
+    """Print on standard error which tracking store is used, unless it is the default."""
     from groundset.printing import say
-    from groundset.tracking.location import shown
+    from groundset.tracking.location import display_uri
 
-    if not usual:
-        say(f"Tracking store: {shown(uri)}", err=True)
+    if not is_default:
+        say(f"Tracking store: {display_uri(uri)}", err=True)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from groundset import commands
-from groundset.commands import asks_the_hub
+from groundset.commands import needs_hub
 from groundset.store.record import write_files
 from groundset.store.run_store import RunStore
 
@@ -73,8 +73,8 @@ def test_push_from_python_after_offline_import(hub, started, folder, tmp_path):
         ("", False),
     ],
 )
-def test_commands_that_need_the_hub(arguments, asks):
-    assert asks_the_hub(arguments.split()) == asks
+def test_only_a_push_that_sends_asks_for_the_hub(arguments, asks):
+    assert needs_hub(arguments.split()) == asks
 
 
 @pytest.fixture

@@ -321,7 +321,7 @@ def _parent(store: RunStore, folder: Path, samples: int) -> Parent:
 
 def _fill(store: RunStore, run: Run) -> None:
     ids = (chunk.chunk_id for chunk in run.chunks)
-    store.learn("vector", ((name, row.tobytes()) for name, row in zip(ids, run.chunk_vectors, strict=True)))
+    store.store_column("vector", ((name, row.tobytes()) for name, row in zip(ids, run.chunk_vectors, strict=True)))
     store.results.add(zip(run.samples, run.question_vectors, strict=True), run.rejects)
     items = {
         "sample": {sample.id for sample in run.samples},

@@ -63,7 +63,7 @@ class RunAnalysis(Run):
     def chunk_vectors(self) -> Vectors:
         """Return the embeddings of the chunks, a row for each; no rows if one lacks its embedding."""
         with self.opened() as store:
-            return store.vectors() if self.chunks and not store.without("vector") else _stacked([], 0)
+            return store.vectors() if self.chunks and not store.chunks_missing("vector") else _stacked([], 0)
 
     @property
     def judge(self) -> Mapping[str, Any]:

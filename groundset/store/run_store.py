@@ -268,12 +268,12 @@ class RunStore:
             raise self.damaged("no chunks")
         return np.stack(rows)
 
-    def without(self, column: ChunkColumn) -> list[Chunk]:
+    def chunks_missing(self, column: ChunkColumn) -> list[Chunk]:
         """Return the chunks that lack a column."""
         statement = f"SELECT chunk_id, record FROM chunks WHERE {column} IS NULL ORDER BY position"
         return list(self._database.read(_chunk, statement))
 
-    def learn(
+    def store_column(
         self, column: ChunkColumn, known: Iterable[tuple[str, str | bytes]], rejects: Sequence[Reject] = ()
     ) -> None:
         """Store a column of chunks by id: vectors as bytes, analysis and scores as JSON.

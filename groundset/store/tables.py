@@ -41,8 +41,8 @@ class Verdict(NamedTuple):
 
     accepted: str | None
     exhausted: bool
-    asked: tuple[Focus, ...] = ()
-    put_off: bool = False
+    used_foci: tuple[Focus, ...] = ()
+    postponed: bool = False
 
 
 class AttemptTable:
@@ -151,10 +151,10 @@ class ResultTable:
     ) -> None:
         """Store everything that was decided on an attempt, or nothing of it."""
         with self._database.transaction():
-            asked = _FOCI.dump_json(verdict.asked).decode()
+            asked = _FOCI.dump_json(verdict.used_foci).decode()
             self._database.execute(
                 "UPDATE attempts SET decided = 1, accepted = ?, exhausted = ?, asked = ?, put_off = ? WHERE number = ?",
-                (verdict.accepted, verdict.exhausted, asked, verdict.put_off, number),
+                (verdict.accepted, verdict.exhausted, asked, verdict.postponed, number),
             )
             if sample is not None and vector is not None:
                 self._database.execute(

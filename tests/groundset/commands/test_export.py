@@ -51,7 +51,7 @@ def test_a_run_becomes_two_tables(run, folder, tmp_path):
 
 def test_chunks_are_counted_where_a_format_holds_the_corpus(run, folder, tmp_path):
     with RunStore.open(folder) as store:
-        store.learn("vector", [(CHUNK.chunk_id, np.ones(4, dtype=np.float32).tobytes())])
+        store.store_column("vector", [(CHUNK.chunk_id, np.ones(4, dtype=np.float32).tobytes())])
     for formats, chunks in (("argilla,deepeval,ragas,triplets", ""), ("ragas,csv", " and 1 chunks")):
         ran = run("export", folder, "--format", formats, "--out", tmp_path / formats)
         assert ran.out == f"1 questions{chunks}: {tmp_path / formats}.\n"
@@ -113,7 +113,7 @@ def test_what_a_reader_mended_goes_out_mended_and_what_one_refused_stays(run, fo
 def test_every_format_takes_a_run_and_questions_keep_their_own_vectors(run, folder, tmp_path):
     near, far = (np.eye(4, dtype=np.float32)[place] for place in (0, 1))
     with RunStore.open(folder) as store:
-        store.learn("vector", [(CHUNK.chunk_id, near.tobytes())])
+        store.store_column("vector", [(CHUNK.chunk_id, near.tobytes())])
         for number, vector in ((1, near), (2, far)):
             store.attempts.begin(Attempt(number=number, contexts=(), wanted="simple"))
             sample = SAMPLE.model_copy(update={"id": f"q-{number + 1}", "question": f"{SAMPLE.question} {number}"})

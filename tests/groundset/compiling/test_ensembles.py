@@ -9,7 +9,7 @@ import pytest
 
 from groundset.compiling import compiler, resources
 from groundset.data_files import data_path
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.models.specs import parse_spec
 from programs.errors import InputError, StateError, TargetPrecisionError
 
@@ -63,16 +63,16 @@ def test_an_ensemble_is_fitted_measured_and_found_again(knowing, compiled, ear, 
     untouched = [row for row in report.rows if row["before_probability"] < state.blend.floor]
     assert untouched
     assert all(row["before_probability"] == row["after_probability"] for row in untouched)
-    used = load_compiled(str(file.parents[1]), Users("ensemble", SHA, "tiny", "w" * 64))
+    used = load_compiled(str(file.parents[1]), StateConsumers("ensemble", SHA, "tiny", "w" * 64))
     assert used.blends == {"judge": state.blend}
     assert set(used.heads) == {"chunk", "judge", "same", "grounding"}
     assert len(used.predictors["judge"]["demos"]) == 4
     assert used.record()["judge"]["threshold"] == state.threshold
-    assert "judge" not in load_compiled("shipped", Users("lm", None, "tiny", "w" * 64)).states
+    assert "judge" not in load_compiled("shipped", StateConsumers("lm", None, "tiny", "w" * 64)).states
     changed = json.loads(file.read_text(encoding="utf-8")) | {"head": "0" * 16}
     file.write_text(json.dumps(changed), encoding="utf-8")
     with pytest.raises(StateError, match=r"`groundset compile judge --optimizer fit-ensemble --lm tiny`"):
-        load_compiled(str(file.parents[1]), Users("ensemble", SHA, "tiny", "w" * 64))
+        load_compiled(str(file.parents[1]), StateConsumers("ensemble", SHA, "tiny", "w" * 64))
 
 
 def test_a_promise_that_the_labels_do_not_support_writes_nothing(knowing, compiled, tmp_path):
@@ -83,7 +83,7 @@ def test_a_promise_that_the_labels_do_not_support_writes_nothing(knowing, compil
 
 def test_an_own_folder_without_an_ensemble_has_the_shipped_one(tmp_path):
     model = "qwen2.5-coder-1.5b"
-    users = Users("ensemble", SHA, model, parse_spec(model).sha256)
+    users = StateConsumers("ensemble", SHA, model, parse_spec(model).sha256)
     shipped = load_compiled("shipped", users)
     assert set(shipped.blends) == {"judge"}
     with pytest.raises(InputError, match="it holds no compiled states"):
@@ -101,14 +101,14 @@ def test_states_that_decide_are_those_of_the_model_that_judges(tmp_path):
     model = "qwen2.5-coder-1.5b"
     sha256 = parse_spec(model).sha256
     judging = load_compiled(
-        "shipped", Users("ensemble", SHA, "tiny", "w" * 64, critic_lm=model, critic_lm_sha256=sha256)
+        "shipped", StateConsumers("ensemble", SHA, "tiny", "w" * 64, critic_lm=model, critic_lm_sha256=sha256)
     )
     assert set(judging.blends) == {"judge"}
     assert "pair" not in judging.states, "that writes, and another model does"
     writing = load_compiled(
-        "shipped", Users("ensemble", SHA, model, sha256, critic_lm="tiny", critic_lm_sha256="w" * 64)
+        "shipped", StateConsumers("ensemble", SHA, model, sha256, critic_lm="tiny", critic_lm_sha256="w" * 64)
     )
     assert ("pair" in writing.states, writing.blends) == (True, {})
-    assert not load_compiled("shipped", Users("verdict", SHA, model, sha256)).blends, (
+    assert not load_compiled("shipped", StateConsumers("verdict", SHA, model, sha256)).blends, (
         "what was fitted to another critic"
     )

@@ -18,7 +18,7 @@ import mlflow
 import pytest
 
 from groundset.compiling.compiler import environment
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.tracking.compiles import ROWS_FILE, CompileRuns, CompileStore, best_of
 from groundset.tracking.location import shown, store_host
 from groundset.tracking.promotion import promote
@@ -365,7 +365,7 @@ def test_a_damaged_state_is_not_promoted(store: CompileStore) -> None:
     with pytest.raises(StateError, match=r"state\.json of \w+ in .*predictor\.demos\.0"):
         promote(store, log(store, replace(made, state=odd)))
     with pytest.raises(InputError, match="no champion"):
-        load_compiled("champion", Users("lm", None, "qwen/tiny:1b", None), store.uri)
+        load_compiled("champion", StateConsumers("lm", None, "qwen/tiny:1b", None), store.uri)
 
 
 def test_a_champion_gives_way_to_none_for_other_weights(store: CompileStore) -> None:

@@ -1,11 +1,11 @@
-"""The command line: one `groundset` command, and what its exit status means.
+"""The command line and its exit statuses.
 
 | status | meaning |
 |---|---|
-| 0 | done |
-| 1 | groundset's fault, or a model's |
+| 0 | success |
+| 1 | an internal error, or an error of a model |
 | 2 | the input or an option is wrong |
-| 3 | `generate` made fewer samples than it was asked for |
+| 3 | `generate` made fewer samples than requested |
 | 130 | interrupted |
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from groundset import __version__, privacy
 from groundset.commands import starting
@@ -26,12 +26,13 @@ from programs.discover import discover
 from programs.errors import GroundsetError, InputError
 
 _PROGRAM = "groundset"
-# Of each group of commands its help, and which of them it does alone.
+# By name of a group: its help, and the command that it runs by default.
 _GROUPS: Mapping[str, tuple[str, str | None]] = {
-    "models": ("List the models that groundset knows and download them. Alone, it lists them.", "list"),
+    "models": ("List the models of the catalogue and download them; lists them by default.", "list"),
     "labels": ("Check and count labels and gold rows; make labels.", None),
 }
 _BROKEN_PIPE = 141
+_USAGE = "Usage: "
 _INTERRUPTED = "interrupted"
 
 
@@ -40,7 +41,7 @@ class _InterruptedError(GroundsetError):
 
 
 class _Group(TyperGroup):
-    """Turns an interruption into an error, unless the command has reported it itself."""
+    """Turns an interruption into an error."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -49,11 +50,25 @@ class _Group(TyperGroup):
             raise _InterruptedError(_INTERRUPTED) from error
 
 
-def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
-    """Build the whole command tree; the options of recipes are in it only if ``arguments`` name `generate`.
+class _Command(TyperCommand):
+    """Groups options by ``rich_help_panel`` in plain help, as Typer does in rich help."""
 
-    Command modules are imported here; they import torch, DSPy and their like only when they run, so that
-    `--help` is instant.
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                panel = getattr(parameter, "rich_help_panel", None)
+                sections.setdefault(panel or f"{parameter.param_type_name.title()}s", []).append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Build the command tree; the options of recipes, which import DSPy, are added only for `generate`.
+
+    Command modules import heavy libraries only when they run, so that `--help` is instant.
     """
     from groundset.commands.declare import Command
 
@@ -74,20 +89,21 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         if group and group not in groups:
             groups[group] = _group(group)
         place = groups[group] if group else app
-        place.command(name)(command.for_typer(with_recipes="generate" in arguments))
+        place.command(name, cls=_Command)(command.for_typer(with_recipes="generate" in arguments))
     for name, group_app in groups.items():
         app.add_typer(group_app, name=name)
     return app
 
 
 def _group(name: str) -> typer.Typer:
-    """Build a group of commands; called without a command it shows its help, or runs its default."""
-    text, alone = _GROUPS[name]
-    group = typer.Typer(name=name, help=text, no_args_is_help=alone is None, invoke_without_command=alone is not None)
+    """Build a group of commands; without a command it runs its default or shows its help."""
+    text, default = _GROUPS[name]
+    has_default = default is not None
+    group = typer.Typer(name=name, help=text, no_args_is_help=not has_default, invoke_without_command=has_default)
 
     def callback(context: typer.Context) -> None:
-        if alone is not None and context.invoked_subcommand is None:
-            context.invoke(context.command.commands[alone].callback, as_json=False)  # type: ignore[attr-defined]
+        if default is not None and context.invoked_subcommand is None:
+            context.invoke(context.command.commands[default].callback, as_json=False)  # type: ignore[attr-defined]
 
     callback.__doc__ = text
     group.callback()(callback)
@@ -108,8 +124,8 @@ def asks_the_hub(arguments: Sequence[str]) -> bool:
     return pushes or "--hub" in arguments
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         say(f"{_PROGRAM} {__version__}")
         raise typer.Exit
 
@@ -134,7 +150,7 @@ def _run(arguments: list[str]) -> int:
     except KeyboardInterrupt:  # before a command runs
         return _fail(_INTERRUPTED, _InterruptedError.exit_code)
     except BrokenPipeError:
-        # Python flushes standard output once more on its way out; give it somewhere to go.
+        # Python flushes standard output at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except SystemExit as leaving:
@@ -146,10 +162,12 @@ def _run(arguments: list[str]) -> int:
     except GroundsetError as error:
         return _fail(str(error), error.exit_code)
     except typer.TyperException as error:
-        message = error.format_message().replace("Value error, ", "")  # of Pydantic, which Typer reads choices with
+        message = error.format_message()
+        if not message.startswith(_USAGE):
+            message = (message[:1].lower() + message[1:]).removesuffix(".")
         return _fail(message, error.exit_code)
-    except Exception as error:  # noqa: BLE001 - the last resort: nobody should meet a traceback unasked
-        cause: BaseException | None = error  # DSPy wraps what comes from below it
+    except Exception as error:  # noqa: BLE001 - tracebacks are shown only with GROUNDSET_DEBUG
+        cause: BaseException | None = error  # DSPy wraps errors of the calls it makes
         while cause is not None:
             if isinstance(cause, GroundsetError):
                 return _fail(str(cause), cause.exit_code)
@@ -160,21 +178,21 @@ def _run(arguments: list[str]) -> int:
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """Refuse empty arguments, which as a path would name the working folder.
+    """Refuse empty arguments, such as those of unset shell variables: an empty path is the working folder.
 
     Raises:
-        InputError: there is one, as a variable of a shell makes that is not set.
+        InputError: an argument is empty.
     """
     for before, argument in itertools.pairwise([_PROGRAM, *arguments]):
         name, equals, value = argument.partition("=")
         if argument == "" or (name.startswith("--") and equals and not value):
-            raise InputError(f"what follows {name or before} is empty; give a value, or leave it out")
+            raise InputError(f"the value after {name or before} is empty; give one, or leave it out")
 
 
 def _fail(message: str, status: int) -> int:
     if os.environ.get("GROUNDSET_DEBUG", "") not in ("", "0"):
         say_lines(traceback.format_exc(), err=True)
-    if message.startswith("Usage: "):  # a command without arguments: its help
+    if message.startswith(_USAGE):  # the help of a command without arguments
         say_lines(message, err=True)
     else:
         say(f"{_PROGRAM}: error: {' '.join(message.split())}", err=True)

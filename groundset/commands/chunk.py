@@ -1,4 +1,4 @@
-"""`groundset chunk`: documents to chunks, and nothing more."""
+"""`groundset chunk`: cut documents into chunks, without a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,18 +25,18 @@ class CutOptions(ChunkingOptions, CommandOptions):
 
     @property
     def chunking(self) -> dict[str, Any]:
-        """Return how the documents are cut, by option."""
+        """Return the chunking options by name."""
         return {name: getattr(self, name) for name in ChunkingOptions.model_fields}
 
 
 class ChunkOptions(CutOptions):
     """Cut documents into chunks, without a language model.
 
-    The parsed texts of the documents go beside the chunks, to FILE.docs.jsonl, and every chunk is exactly
-    its document's text from `start` to `end`. With `--out -` the chunks go to standard output, alone.
+    The parsed texts of the documents are written to FILE.docs.jsonl, and every chunk is exactly its document's text
+    from `start` to `end`. With `--out -` only the chunks are written, to standard output.
     """
 
-    out: NewFile = option(..., "Where the chunks go; - is standard output.", metavar="FILE.jsonl")
+    out: NewFile = option(..., "The file of chunks; - is standard output.", metavar="FILE.jsonl")
 
 
 def chunk(options: ChunkOptions) -> None:
@@ -51,7 +51,7 @@ def chunk(options: ChunkOptions) -> None:
     corpus = cut_corpus(options.docs, options.chunking, options.embedder)
     chunks_file, documents_file = write_chunks(corpus, out)
     _report(corpus, out)
-    texts = documents_file or "left out, because they go beside a file"
+    texts = documents_file or "not written, as --out is not a file"
     note(f"Chunks: {name_of(chunks_file)}. Document texts: {texts}.", out)
 
 

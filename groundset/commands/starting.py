@@ -1,4 +1,4 @@
-"""The start of a command: its time, and the notice while libraries are loaded."""
+"""The start time of a command, and the notice while libraries are loaded."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ def begin() -> None:
 
 
 def began() -> float:
-    """Return when the command started, by ``time.monotonic``."""
+    """Return the start time of the command, by ``time.monotonic``."""
     return _began.get(time.monotonic())
 
 

@@ -153,12 +153,12 @@ def load_compiled(choice: str, consumers: StateConsumers, tracking: str | None =
         raise InputError(f"--compiled {choice}: no such folder; name one, or shipped, champion or none")
     states = _fitting(folder, consumers, strict=True)
     if not states:
-        found = sorted({file.parent.name for file in folder.glob("*/*.json")})
-        if not found:
+        models = sorted({file.parent.name for file in folder.glob("*/*.json")})
+        if not models:
             raise InputError(f"--compiled {choice}: no compiled states (<model>/<step>.json) in this folder")
         named = (HEAD if consumers.critic == HEAD else None, consumers.lm, consumers.critic_lm)
         wanted = " or ".join(name for name in named if name)
-        raise InputError(f"--compiled {choice}: no states for {wanted}; the folder has states for {', '.join(found)}")
+        raise InputError(f"--compiled {choice}: no states for {wanted}; the folder has states for {', '.join(models)}")
     return _over_shipped(_with_files(states, folder), consumers)
 
 

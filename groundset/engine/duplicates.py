@@ -26,9 +26,9 @@ class Duplicates:
     """An index of accepted questions that finds duplicates.
 
     Two questions are duplicates if their words are the same apart from case and punctuation, or if the cosine of their
-    embeddings is at least ``SIMILARITY`` and they contain the same numbers, which embeddings hardly distinguish. If both
-    have the same answer from the same chunk, ``SIMILARITY_SAME_ANSWER`` suffices, because embedders miss paraphrases in
-    languages outside their training data.
+    embeddings is at least ``SIMILARITY`` and they contain the same numbers, which embeddings hardly distinguish.
+    ``SIMILARITY_SAME_ANSWER`` suffices if both have the same answer from the same chunk, because embedders miss
+    paraphrases in languages outside their training data.
     """
 
     def __init__(self, encode: Encode) -> None:

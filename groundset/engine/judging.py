@@ -77,7 +77,7 @@ def judging_lm(critic: str, lm: str | None, critic_lm: str | None) -> str | None
 
     check_critic(critic, critic_lm)
     if critic in MODEL_FREE and lm is not None:
-        raise InputError(f"--lm {lm}: the critic {critic} uses no language model; choose --critic lm, ensemble or verdict")
+        raise InputError(f"--lm {lm}: the critic {critic} uses no language model; leave --lm out")
     if None not in (lm, critic_lm) and lm != critic_lm:
         raise InputError(f"--lm {lm} and --critic-lm {critic_lm}: one language model judges; name one of them")
     return critic_lm or lm

@@ -27,7 +27,7 @@ class RunOptions(ChunkingOptions):
         None, "Your own chunks, JSONL or parquet: doc_id and contents or text. Used unchanged.", metavar="FILE"
     )
     size: int | None = option(None, "How many samples to make.", show_default="20; roundtrip: one for each chunk", ge=1)
-    recipe: str = option("evolved", "The program that makes the samples: evolved, multi, roundtrip or single.")
+    recipe: str = option("evolved", "The program that makes the samples.")
     lm: str = option(
         DEFAULT_LM,
         "The language model: a name from `groundset models list`, a .gguf file, hf/<owner>/<repo>/<file>.gguf, "
@@ -69,7 +69,5 @@ class RunOptions(ChunkingOptions):
     embedder: str = option(DEFAULT_EMBEDDER, "The embedding model.", min_length=1)
     parser: str = option(DEFAULT_PARSER, "The spaCy model that parses English, or none.", min_length=1)
     seed: int = option(0, "Seed of all random choices.", ge=0, lt=2**63)
-    workers: int = option(
-        1, "Parallel attempts, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW
-    )
+    workers: int = option(1, "Parallel attempts, up to 8; with 1, runs are reproducible to the byte.", ge=1, le=WINDOW)
     vector_store: str = option("faiss", "The vector store: faiss, qdrant or qdrant:FOLDER.", min_length=1)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from groundset.options import DEFAULT_LM
-from groundset.progress import counted, duration, of_asked
+from groundset.progress import counted, duration, of_requested
 from groundset.store.calls import CallTotals
 from groundset.store.lineage import Lineage
 from groundset.store.quality import estimate_quality, is_of_runs
@@ -72,7 +72,7 @@ def shortage(store: RunStore) -> str:
 def _kept(store: RunStore) -> str:
     documents, chunks = store.corpus_size()
     return (
-        f"Kept {of_asked(store.results.count(), store.meta('asked'))}{_evolutions(store)} "
+        f"Kept {of_requested(store.results.count(), store.meta('asked'))}{_evolutions(store)} "
         f"from {store.attempts.decided()} attempts on {chunks} chunks of {documents} documents."
     )
 

@@ -31,7 +31,7 @@ def started(*, terminal: bool, quiet: bool = False) -> tuple[Progress, io.String
     console = Console(file=stream, force_terminal=terminal, quiet=quiet, width=100)
     progress = Progress(console=console)
     counts = {"judge": {"tried": 5, "refused": 1}}
-    progress.start(asked=8, accepted=2, attempts=4, counts=counts, usage=lambda: USAGE, elapsed=lambda: 75.0)
+    progress.start(requested=8, accepted=2, attempts=4, counts=counts, usage=lambda: USAGE, elapsed=lambda: 75.0)
     return progress, stream
 
 

@@ -37,7 +37,7 @@ def test_a_compile_says_what_it_kept_and_what_it_took(run, compile_for, tmp_path
     # One dev row less than 24 is asked anew: no demo of its language was drawn, so its prompt is the one by hand.
     assert "could have been told from noise; 111 calls" in ran.out
     assert "measure  before" in ran.out
-    assert "Tracked as " in ran.out
+    assert "Logged to MLflow as run " in ran.out
     assert f"States: {tmp_path / 'out' / 'tiny' / 'answer.json'}." in ran.out
     assert json.loads((tmp_path / "out" / "tiny" / "answer.json").read_text(encoding="utf-8"))["optimizer"] == "labeled"
 

@@ -106,7 +106,12 @@ def test_heads_for_vectors_of_another_length_are_refused_by_their_file(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("choice", "users"), [("none", StateConsumers("head", SHA)), ("shipped", StateConsumers("head", SHA)), ("shipped", StateConsumers("lm"))]
+    ("choice", "users"),
+    [
+        ("none", StateConsumers("head", SHA)),
+        ("shipped", StateConsumers("head", SHA)),
+        ("shipped", StateConsumers("lm")),
+    ],
 )
 def test_none_and_another_embedder_leave_the_critic_as_it_is_set_by_hand(choice: str, users: StateConsumers) -> None:
     assert not load_compiled(choice, users).states

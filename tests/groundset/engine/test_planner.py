@@ -106,7 +106,10 @@ def test_plans_depend_neither_on_how_far_ahead_nor_on_when_verdicts_come(keys, l
 def test_what_is_asked_for_later_changes_no_plan_before_and_is_planned_alike(keys, more, luck, ahead, patience, part):
     before = follow(keys, luck, 1, random.Random(0))
     first = round(part * len(before))
-    requests = (PlannedRequest(0, Offering(keys), SHARES), PlannedRequest(first, Offering(keys + more), dict.fromkeys(KINDS, 9)))
+    requests = (
+        PlannedRequest(0, Offering(keys), SHARES),
+        PlannedRequest(first, Offering(keys + more), dict.fromkeys(KINDS, 9)),
+    )
     after = follow(keys, luck, ahead, patience, requests, known=first)
     assert after[:first] == before[:first]
     assert after == follow(keys, luck, 1, random.Random(0), requests, known=len(after) if luck % 2 else first)

@@ -65,8 +65,12 @@ def test_what_becomes_known_of_chunks_is_kept(tmp_path):
     score = StepRecord(step="chunk", probability=0.25, verdict="bad", reason="not content")
     reject = Reject(step="chunk", reason="not content", chunk_id="d-0", probability=0.25)
     with RunStore.open(tmp_path / "run") as store:
-        assert store.chunks_missing("vector") == store.chunks_missing("reading") == store.chunks_missing("score") == CHUNKS
-        store.store_column("vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in zip(CHUNKS, VECTORS, strict=True)))
+        assert (
+            store.chunks_missing("vector") == store.chunks_missing("reading") == store.chunks_missing("score") == CHUNKS
+        )
+        store.store_column(
+            "vector", ((chunk.chunk_id, row.tobytes()) for chunk, row in zip(CHUNKS, VECTORS, strict=True))
+        )
         stored = [each.model_dump_json(exclude={"chunk", "score", "split"}) for each in (context, CONTEXTS[1])]
         store.store_column("reading", zip(("d-0", "d-1"), stored, strict=True))
         store.store_column("score", [("d-0", score.model_dump_json())], [reject])

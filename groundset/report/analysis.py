@@ -13,7 +13,7 @@ from groundset.report.page import PageSection
 from groundset.run import SETTINGS, Run
 from groundset.stats import Units, Values, resampling_units
 from groundset.store.record import read_record
-from groundset.store.tables import PASSED_OVER
+from groundset.store.tables import SKIPPING_STEPS
 from programs.errors import InputError
 from programs.types import Reject
 
@@ -143,7 +143,7 @@ class ReportSection(NamedTuple):
 
 def is_passage(reject: Reject) -> bool:
     """Return whether a chunk was passed over without a question."""
-    return reject.step in PASSED_OVER and reject.question is None
+    return reject.step in SKIPPING_STEPS and reject.question is None
 
 
 def _digest(text: str) -> str:

@@ -35,7 +35,7 @@ def test_an_empty_argument_is_refused(run, tmp_path, monkeypatch, arguments, bef
     monkeypatch.chdir(tmp_path)
     ran = run(*arguments)
     assert (ran.status, ran.out) == (2, "")
-    assert ran.err == f"groundset: error: what follows {before} is empty; give a value, or leave it out\n"
+    assert ran.err == f"groundset: error: the value after {before} is empty; give one, or leave it out\n"
     assert list(tmp_path.iterdir()) == []
 
 

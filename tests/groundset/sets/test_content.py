@@ -75,7 +75,7 @@ def test_it_says_how_it_was_made_and_invents_nothing(tmp_path: Path) -> None:
     told = made(tmp_path / "run")
     assert told == [
         f"4 samples (simple 3, reasoning 1) on 4 chunks of 2 documents, made by {command}.",
-        "The questions ask for: time 2.",
+        "Question kinds: time 2.",
     ]
     run = groundset.open_run(tmp_path / "run")
     assert run.summary == "\n".join(told)
@@ -147,8 +147,7 @@ def test_what_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(runs, failing, fail)
     with pytest.raises(RunError) as error:
         made(tmp_path / "run")
-    told = "cannot be written, and nothing of it is left: No space left on device"
-    assert str(error.value) == f"--out {tmp_path / 'run'}: {told}"
+    assert f"--out {tmp_path / 'run'}: cannot be written: No space left on device" in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
 

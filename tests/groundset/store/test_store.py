@@ -208,7 +208,7 @@ def test_a_closed_run_is_one_file_and_reading_leaves_no_trace(tmp_path):
 
 def test_a_begun_folder_is_not_begun_again(tmp_path):
     create(tmp_path / "run").close()
-    with pytest.raises(RunError, match="has begun a run"):
+    with pytest.raises(RunError, match="another process"):
         create(tmp_path / "run")
     RunStore.open(tmp_path / "run").close()
 
@@ -265,7 +265,7 @@ def test_no_run_no_read(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file"):
         holds_run(tmp_path / "file")
-    with pytest.raises(InputError, match="cannot be made"):
+    with pytest.raises(InputError, match="cannot be created"):
         create(tmp_path / "file" / "run")
 
 
@@ -282,7 +282,7 @@ def test_a_read_only_disk_is_named_and_can_be_read(tmp_path):
             assert store.chunks() == CHUNKS
         with pytest.raises(GroundsetError, match=r"(?i)read-only|cannot be written"):
             RunStore.open(disk / "run")
-        with pytest.raises(InputError, match="cannot be made"):
+        with pytest.raises(InputError, match="cannot be created"):
             create(disk / "new")
     finally:
         subprocess.run(["umount", str(disk)], check=True)

@@ -35,6 +35,7 @@ _REASONS = {  # messages by type of pydantic error; other messages are its own
     "float_type": "must be a number",
     "bool_parsing": "must be true or false",
     "bool_type": "must be true or false",
+    "extra_forbidden": "there is no such option",
     "string_type": "must be a text",
     "string_too_short": "must not be empty",
     "greater_than": "must be more than {gt}",
@@ -182,7 +183,8 @@ def _explain(error: Any, given: Mapping[str, Any], whole: str, file: Path | None
         return f"{whole}: {reason}" if whole else reason
     field = str(error["loc"][0])
     if template := _REASONS.get(error["type"]):
-        reason = template.format_map(error.get("ctx", {}))
+        limits = error.get("ctx", {}).items()
+        reason = template.format(**{name: int(limit) if limit == int(limit) else limit for name, limit in limits})
     value = given.get(field, error["input"])
     if error["type"] == "literal_error":
         reason = f"choose one of {', '.join(_CHOICE.findall(error['ctx']['expected']))}"

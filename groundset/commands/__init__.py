@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from groundset import __version__, privacy
 from groundset.printing import say, say_lines
@@ -35,6 +35,7 @@ _GROUPS: Mapping[str, tuple[str, str | None]] = {
     "labels": ("Check and count labels and gold rows; make labels.", None),
 }
 _BROKEN_PIPE = 141
+_USAGE = "Usage: "
 _INTERRUPTED = "interrupted"
 _NOTICE_SECONDS = 0.8
 _SILENT = {"-q", "--quiet", "-h", "--help"}
@@ -53,6 +54,21 @@ class _Group(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise _InterruptedError(_INTERRUPTED) from error
+
+
+class _Command(TyperCommand):
+    """Groups options by ``rich_help_panel`` in plain help, as Typer does in rich help."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            if record := parameter.get_help_record(ctx):
+                panel = getattr(parameter, "rich_help_panel", None)
+                sections.setdefault(panel or f"{parameter.param_type_name.title()}s", []).append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
 
 def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
@@ -76,7 +92,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         if group and group not in groups:
             groups[group] = _group(group)
         parent = groups[group] if group else app
-        parent.command(name)(command.for_typer(with_recipes="generate" in arguments))
+        parent.command(name, cls=_Command)(command.for_typer(with_recipes="generate" in arguments))
     for name, group_app in groups.items():
         app.add_typer(group_app, name=name)
     return app

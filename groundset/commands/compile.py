@@ -36,7 +36,7 @@ def compile_steps(options: CompileOptions) -> None:
                 say(report.summary)
                 print_table(*report.table)
                 if isinstance(report, CompileReport) and (tracked := runs.finish(report)):
-                    say(f"Tracked as {tracked}.")
+                    say(f"Logged to MLflow as run {tracked}.")
                 if report.ending == "interrupted":
                     raise KeyboardInterrupt
     except KeyboardInterrupt:

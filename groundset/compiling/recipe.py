@@ -11,7 +11,7 @@ import dspy
 from groundset.compiling.labels import label_files
 from groundset.compiling.resources import chunk_index, parsed_languages
 from groundset.data_files import data_path
-from groundset.engine.compiled import SHIPPED, Users, load_compiled
+from groundset.engine.compiled import SHIPPED, StateConsumers, load_compiled
 from groundset.files import write_text
 from groundset.models.pull import ensure_available
 from groundset.models.specs import LocalSpec, parse_spec
@@ -98,7 +98,7 @@ def open_recipe(
     loaded, spec = load_embedder(embedder), ensure_available(parse_spec(lm))
     local = (spec.name, spec.sha256) if isinstance(spec, LocalSpec) else ()
     # Only deciding steps use shipped states; writing steps are compiled from their original demos.
-    compiled = load_compiled(SHIPPED, Users("head", loaded.sha256, *local)).deciding()
+    compiled = load_compiled(SHIPPED, StateConsumers("head", loaded.sha256, *local)).deciding()
     if not compiled.heads:
         raise InputError(f"embedder {embedder}: the shipped critics were fitted with another embedder")
     languages = parsed_languages()
@@ -115,7 +115,7 @@ def open_recipe(
         dspy.context(lm=model.lm, max_history_size=0, max_errors=1),
     ):
         tools = Tools(
-            critics={**critics, **compiled.taught(model.lm)},
+            critics={**critics, **compiled.finetuned(model.lm)},
             retriever=index,
             languages=languages,
             demos=read_demos(data_path("demos")),

@@ -13,7 +13,7 @@ import dspy
 from groundset.compiling.labels import gold_files, label_files
 from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
-from groundset.engine.compiled import SHIPPED, Users, load_compiled
+from groundset.engine.compiled import SHIPPED, StateConsumers, load_compiled
 from groundset.files import whole_file
 from groundset.models.pull import ensure_available
 from groundset.models.specs import LocalSpec, parse_spec
@@ -154,7 +154,7 @@ class OpenedResources:
         Raises:
             InputError: it was fitted with another embedder.
         """
-        compiled = load_compiled(SHIPPED, Users("head", self.encoder.sha256))
+        compiled = load_compiled(SHIPPED, StateConsumers("head", self.encoder.sha256))
         if step not in compiled.states:
             raise InputError(
                 f"--embedder {self.embedder}: the shipped critic of {step} was fitted with another embedder"

@@ -13,7 +13,7 @@ from groundset.report.page import PageSection
 from groundset.run import SETTINGS, Run
 from groundset.stats import Units, Values, resampling_units
 from groundset.store.record import read_record
-from groundset.store.tables import PASSED_OVER
+from groundset.store.tables import SKIPPING_STEPS
 from programs.errors import InputError
 from programs.types import Reject
 
@@ -63,7 +63,7 @@ class RunAnalysis(Run):
     def chunk_vectors(self) -> Vectors:
         """Return one embedding per chunk; no rows if any is missing."""
         with self.opened() as store:
-            return store.vectors() if self.chunks and not store.without("vector") else _stacked([], 0)
+            return store.vectors() if self.chunks and not store.chunks_missing("vector") else _stacked([], 0)
 
     @property
     def judge(self) -> Mapping[str, Any]:
@@ -145,7 +145,7 @@ class ReportSection(NamedTuple):
 
 def is_skipped_chunk(reject: Reject) -> bool:
     """Return whether a reject records a chunk skipped without a question."""
-    return reject.step in PASSED_OVER and reject.question is None
+    return reject.step in SKIPPING_STEPS and reject.question is None
 
 
 def _digest(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from groundset.corpus import Counts
-from groundset.engine.compiled import Compiled, Users, load_compiled
+from groundset.engine.compiled import Compiled, StateConsumers, load_compiled
 from groundset.engine.config import make_config
 from groundset.engine.models import Open
 from groundset.files import encodable
@@ -141,7 +141,7 @@ def _run(foreign: ForeignSet, corpus: RebuiltCorpus, model: Any, embedder: str, 
         chunk_vectors = model.encode_corpus([chunk.text for chunk in corpus.chunks], on_done=advance)
     with progress.phase("Embedding questions", len(foreign.questions)) as advance:
         vectors = model.encode_corpus([question.question for question in foreign.questions], on_done=advance)
-    compiled = load_compiled("shipped", Users(_CRITIC, model.sha256))
+    compiled = load_compiled("shipped", StateConsumers(_CRITIC, model.sha256))
     samples = [_sample(question, chunks) for question in foreign.questions]
     unjudged = [place for place, question in enumerate(foreign.questions) if question.probability is None]
     judged = _judged([samples[place] for place in unjudged], model, compiled, progress)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from groundset.printing import printable
 from groundset.progress import counted
-from groundset.store.tables import PASSED_OVER
+from groundset.store.tables import SKIPPING_STEPS
 from programs.types import Reject, Sample, StepRecord
 
 _NARROW = 80  # columns; narrower terminals show the trail as lines instead of a table
@@ -50,7 +50,7 @@ def print_rejects(rejects: Iterable[Reject], thresholds: Mapping[str, float]) ->
 
 def print_summary(shown: str, kept: int, rejects: Sequence[Reject], *, left_out: int) -> None:
     """Print the number of items shown, the number of samples, and the number of rejects by step."""
-    questions = Counter(reject.step for reject in rejects if reject.question or reject.step not in PASSED_OVER)
+    questions = Counter(reject.step for reject in rejects if reject.question or reject.step not in SKIPPING_STEPS)
     counts = ", ".join(f"{step} {count}" for step, count in questions.most_common())
     by_step = f" ({_safe(counts)})" if counts else ""
     passages = len(rejects) - questions.total()

@@ -38,7 +38,7 @@ def test_compile_prints_progress_report_and_files(run, compile_for, tmp_path):
     # One dev row less than 24 is asked anew: no demo of its language was drawn, so its prompt is the one by hand.
     assert "; 111 calls" in ran.out
     assert "measure  before" in ran.out
-    assert "Tracked as " in ran.out
+    assert "Logged to MLflow as run " in ran.out
     assert f"States: {tmp_path / 'out' / 'tiny' / 'answer.json'}." in ran.out
     assert json.loads((tmp_path / "out" / "tiny" / "answer.json").read_text(encoding="utf-8"))["optimizer"] == "labeled"
 

@@ -51,7 +51,7 @@ def test_export_autorag(run, folder, tmp_path):
 
 def test_chunks_are_counted_for_formats_with_a_corpus(run, folder, tmp_path):
     with RunStore.open(folder) as store:
-        store.learn("vector", [(CHUNK.chunk_id, np.ones(4, dtype=np.float32).tobytes())])
+        store.store_column("vector", [(CHUNK.chunk_id, np.ones(4, dtype=np.float32).tobytes())])
     for formats, chunks in (("argilla,deepeval,ragas,triplets", ""), ("ragas,csv", " and 1 chunks")):
         ran = run("export", folder, "--format", formats, "--out", tmp_path / formats)
         assert ran.out == f"1 questions{chunks}: {tmp_path / formats}.\n"
@@ -106,7 +106,7 @@ def test_export_applies_reviews(run, folder, tmp_path):
 def test_all_formats_and_vectors_of_kept_questions(run, folder, tmp_path):
     near, far = (np.eye(4, dtype=np.float32)[place] for place in (0, 1))
     with RunStore.open(folder) as store:
-        store.learn("vector", [(CHUNK.chunk_id, near.tobytes())])
+        store.store_column("vector", [(CHUNK.chunk_id, near.tobytes())])
         for number, vector in ((1, near), (2, far)):
             store.attempts.begin(Attempt(number=number, contexts=(), wanted="simple"))
             sample = SAMPLE.model_copy(update={"id": f"q-{number + 1}", "question": f"{SAMPLE.question} {number}"})

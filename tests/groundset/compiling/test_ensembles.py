@@ -9,7 +9,7 @@ import pytest
 
 from groundset.compiling import compiler, resources
 from groundset.data_files import data_path
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.models.specs import parse_spec
 from programs.errors import InputError, StateError, TargetPrecisionError
 
@@ -65,16 +65,16 @@ def test_compile_writes_ensemble_that_load_compiled_finds(year_model, compiled, 
     untouched = [row for row in report.rows if row["before_probability"] < state.blend.floor]
     assert untouched
     assert all(row["before_probability"] == row["after_probability"] for row in untouched)
-    used = load_compiled(str(file.parents[1]), Users("ensemble", SHA, "tiny", "w" * 64))
+    used = load_compiled(str(file.parents[1]), StateConsumers("ensemble", SHA, "tiny", "w" * 64))
     assert used.blends == {"judge": state.blend}
     assert set(used.heads) == {"chunk", "judge", "same", "grounding"}
     assert len(used.predictors["judge"]["demos"]) == 4
     assert used.record()["judge"]["threshold"] == state.threshold
-    assert "judge" not in load_compiled("shipped", Users("lm", None, "tiny", "w" * 64)).states
+    assert "judge" not in load_compiled("shipped", StateConsumers("lm", None, "tiny", "w" * 64)).states
     changed = json.loads(file.read_text(encoding="utf-8")) | {"head": "0" * 16}
     file.write_text(json.dumps(changed), encoding="utf-8")
     with pytest.raises(StateError, match=r"`groundset compile judge --optimizer fit-ensemble --lm tiny`"):
-        load_compiled(str(file.parents[1]), Users("ensemble", SHA, "tiny", "w" * 64))
+        load_compiled(str(file.parents[1]), StateConsumers("ensemble", SHA, "tiny", "w" * 64))
 
 
 def test_unsupported_target_precision_writes_nothing(year_model, compiled, tmp_path):
@@ -85,7 +85,7 @@ def test_unsupported_target_precision_writes_nothing(year_model, compiled, tmp_p
 
 def test_folder_without_ensemble_uses_shipped_one(tmp_path):
     model = "qwen2.5-coder-1.5b"
-    users = Users("ensemble", SHA, model, parse_spec(model).sha256)
+    users = StateConsumers("ensemble", SHA, model, parse_spec(model).sha256)
     shipped = load_compiled("shipped", users)
     assert set(shipped.blends) == {"judge"}
     with pytest.raises(InputError, match="it holds no compiled states"):
@@ -103,12 +103,12 @@ def test_deciding_states_belong_to_critic_lm(tmp_path):
     model = "qwen2.5-coder-1.5b"
     sha256 = parse_spec(model).sha256
     judging = load_compiled(
-        "shipped", Users("ensemble", SHA, "tiny", "w" * 64, critic_lm=model, critic_lm_sha256=sha256)
+        "shipped", StateConsumers("ensemble", SHA, "tiny", "w" * 64, critic_lm=model, critic_lm_sha256=sha256)
     )
     assert set(judging.blends) == {"judge"}
     assert "pair" not in judging.states, "another model writes"
     writing = load_compiled(
-        "shipped", Users("ensemble", SHA, model, sha256, critic_lm="tiny", critic_lm_sha256="w" * 64)
+        "shipped", StateConsumers("ensemble", SHA, model, sha256, critic_lm="tiny", critic_lm_sha256="w" * 64)
     )
     assert ("pair" in writing.states, writing.blends) == (True, {})
-    assert not load_compiled("shipped", Users("verdict", SHA, model, sha256)).blends
+    assert not load_compiled("shipped", StateConsumers("verdict", SHA, model, sha256)).blends

@@ -17,7 +17,7 @@ from groundset.compiling.compiler import compile_steps
 from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
 from groundset.engine import compiled as engine_compiled
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import open_lm
 from groundset.tracking.compiles import CompileRuns, CompileStore
@@ -94,10 +94,10 @@ def fresh(loaded: Trainer) -> Callable[[], Trainer]:
     return lambda: copy.deepcopy(loaded)
 
 
-def users(sha256: str | None = None) -> Users:
+def users(sha256: str | None = None) -> StateConsumers:
     spec = parse_spec(MODEL)
     assert isinstance(spec, LocalSpec)
-    return Users("lm", None, MODEL, sha256 or spec.sha256)
+    return StateConsumers("lm", None, MODEL, sha256 or spec.sha256)
 
 
 def test_training_writes_state_measures_and_mlflow_run(

@@ -10,7 +10,7 @@ import pytest
 
 from groundset.compiling import labels, resources
 from groundset.data_files import data_path
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.retrieval.embedder import load_embedder
 from optimizers.labels import ChunkLabel, QuestionLabel, hashes_of, read_labels
@@ -58,7 +58,7 @@ def folder(
 
 
 def test_compiled_heads_decide(folder: Path, word_encoder: Callable[[str], Any]) -> None:
-    compiled = load_compiled(str(folder), Users("head", SHA))
+    compiled = load_compiled(str(folder), StateConsumers("head", SHA))
     critics = open_critics("head", languages=Languages(LANGUAGES), embedder=word_encoder(SHA), heads=compiled.heads)
     assert compiled.fitted == "chunk"
     good = "The tide mill of Lowen was built in 1788 by Jakob Reuss, who owned 14 barges."
@@ -83,10 +83,10 @@ def test_incompatible_states_are_rejected(folder: Path, tmp_path: Path) -> None:
         (tmp_path / "labels", SHA, "no compiled states"),
     ):
         with pytest.raises(InputError, match=reason):
-            load_compiled(str(place), Users("head", sha256))
+            load_compiled(str(place), StateConsumers("head", sha256))
     file.write_text(file.read_text(encoding="utf-8").replace('"dspy": "', '"dspy": "0'), encoding="utf-8")
     with pytest.raises(StateError, match="version of DSPy"):
-        load_compiled(str(folder), Users("head", SHA))
+        load_compiled(str(folder), StateConsumers("head", SHA))
 
 
 def test_heads_with_wrong_vector_length_are_rejected(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_heads_with_wrong_vector_length_are_rejected(tmp_path: Path) -> None:
     for head in shipped["heads"]["heads"].values():
         head["embedding"] = [0.5] * 7
     own.write_text(json.dumps(shipped), encoding="utf-8")
-    users = Users("head", shipped["model_sha256"], dimension=384)
+    users = StateConsumers("head", shipped["model_sha256"], dimension=384)
     with pytest.raises(StateError, match=r"chunk\.json: weighs vectors of 7 numbers, those of --embedder have 384"):
         load_compiled(str(tmp_path), users)
     shipped["heads"]["heads"]["fit"]["embedding"] = [0.5] * 8
@@ -106,9 +106,14 @@ def test_heads_with_wrong_vector_length_are_rejected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "users"), [("none", Users("head", SHA)), ("shipped", Users("head", SHA)), ("shipped", Users("lm"))]
+    ("choice", "users"),
+    [
+        ("none", StateConsumers("head", SHA)),
+        ("shipped", StateConsumers("head", SHA)),
+        ("shipped", StateConsumers("lm")),
+    ],
 )
-def test_none_and_other_embedder_load_no_states(choice: str, users: Users) -> None:
+def test_none_and_other_embedder_load_no_states(choice: str, users: StateConsumers) -> None:
     assert not load_compiled(choice, users).states
 
 
@@ -117,7 +122,7 @@ def test_shipped_states_complete_a_folder(tmp_path: Path) -> None:
     own.parent.mkdir(parents=True)
     shipped = json.loads(data_path("compiled", "head", "chunk.json").read_text(encoding="utf-8"))
     own.write_text(json.dumps(shipped | {"optimizer": "own"}), encoding="utf-8")
-    found = load_compiled(str(tmp_path / "own"), Users("head", shipped["model_sha256"]))
+    found = load_compiled(str(tmp_path / "own"), StateConsumers("head", shipped["model_sha256"]))
     assert {step: state.optimizer for step, state in found.states.items()} == {
         "chunk": "own",
         "judge": "fit-head",
@@ -146,7 +151,7 @@ def test_shipped_states_were_made_from_the_shipped_labels(step: str, files: list
 def test_shipped_weights_match_model_and_gold_rows(model: str, step: str) -> None:
     spec = parse_spec(model)
     assert isinstance(spec, LocalSpec)
-    compiled = load_compiled("shipped", Users("lm", None, spec.name, spec.sha256))
+    compiled = load_compiled("shipped", StateConsumers("lm", None, spec.name, spec.sha256))
     assert list(compiled.adapters) == [step]
     assert compiled.files[compiled.adapters[step]].stat().st_size < 20e6
     finetuning = COMPILABLE[step].finetuning
@@ -159,7 +164,7 @@ def test_shipped_weights_match_model_and_gold_rows(model: str, step: str) -> Non
 @pytest.mark.model
 def test_shipped_critics_rank_test_rows() -> None:
     encoder = load_embedder("all-minilm-l6-v2")
-    compiled = load_compiled("shipped", Users("head", encoder.sha256))
+    compiled = load_compiled("shipped", StateConsumers("head", encoder.sha256))
     critics = open_critics("head", languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)
     chunks = [row for row in read_labels(ChunkLabel, [data_path("labels", "chunks.jsonl")]) if row.split == "test"][:60]
     found = judge_chunks([row.text for row in chunks], critics["chunk"], compiled.predictors["chunk"])

@@ -12,7 +12,7 @@ from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usag
 
 from groundset.compiling import open_recipe, recipe
 from groundset.data_files import data_path
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.models.specs import LocalSpec, parse_spec
 from groundset.runtime.lms import LanguageModel
 from optimizers.attempts import attempt_metric
@@ -25,10 +25,10 @@ SNIPPET = re.compile(r"^## Compiling a whole recipe$.*?^```python$\n(.*?)^```$",
 PER_SPLIT = 32  # labelled chunks of a split
 
 
-def users_of(lm: str) -> Users:
+def users_of(lm: str) -> StateConsumers:
     spec = parse_spec(lm)
     assert isinstance(spec, LocalSpec)
-    return Users("lm", None, spec.name, spec.sha256)
+    return StateConsumers("lm", None, spec.name, spec.sha256)
 
 
 class CopyingEngine:

@@ -10,7 +10,7 @@ import pytest
 from groundset.compiling import resources
 from groundset.compiling.options import CompileOptions
 from groundset.data_files import data_path
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.tracking.compiles import CompileRuns, CompileStore
 from optimizers.labels import hashes_of
 from optimizers.steps import COMPILABLE
@@ -48,14 +48,14 @@ def test_state_is_loaded_for_its_weights_only_and_calls_are_cached(
     assert listener.expected == 28
     assert listener.calls == report.figures["calls"] == engine.calls == CALLS
     assert report.state.record["rows"]["train"] > 100
-    assert load_compiled(out, Users("lm", None, "tiny", WEIGHTS)).record()["answer"] == {
+    assert load_compiled(out, StateConsumers("lm", None, "tiny", WEIGHTS)).record()["answer"] == {
         "model": "tiny",
         "optimizer": "labeled",
     }
     with pytest.raises(InputError, match="other weights of --lm"):
-        load_compiled(out, Users("lm", None, "tiny", "v" * 64))
+        load_compiled(out, StateConsumers("lm", None, "tiny", "v" * 64))
     with pytest.raises(InputError, match="none of which fits head and other"):
-        load_compiled(out, Users("head", shipped_sha256, "other", WEIGHTS))
+        load_compiled(out, StateConsumers("head", shipped_sha256, "other", WEIGHTS))
     first = file.read_bytes()
     assert compile_answer()[1].read_bytes() == first
     assert engine.calls == CALLS
@@ -125,10 +125,10 @@ def test_tracked_compile_is_loaded_as_champion(
     assert parameters == {name: str(value) for name, value in report.parameters.items()}
     assert parameters.items() >= {"budget": "8", "teacher": "", "optimizer": "labeled", "model_sha256": WEIGHTS}.items()
     with pytest.raises(InputError, match="no champion fits"):
-        load_compiled("champion", Users("lm", None, "tiny", WEIGHTS))
+        load_compiled("champion", StateConsumers("lm", None, "tiny", WEIGHTS))
     [version] = store.client.search_model_versions(f"run_id='{run_id}'")
     store.client.set_registered_model_alias(version.name, "champion", version.version)
-    assert list(load_compiled("champion", Users("lm", None, "tiny", WEIGHTS)).states) == ["answer"]
+    assert list(load_compiled("champion", StateConsumers("lm", None, "tiny", WEIGHTS)).states) == ["answer"]
 
 
 @pytest.mark.usefixtures("few_chunks")

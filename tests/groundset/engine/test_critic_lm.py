@@ -94,11 +94,7 @@ def test_a_second_model_judges_and_is_counted_by_itself(docs: Path, tmp_path: Pa
     spent = {"calls": asked, "prompt_tokens": 100 * asked, "evaluated_tokens": 60 * asked}
     assert record["critic_calls"].items() >= {**spent, "completion_tokens": 20 * asked}.items()
     assert record["calls"] * 10 == record["prompt_tokens"], "those of the model that writes, which reads 10 each time"
-    line = next(line for line in result.summary if line.startswith("judge judged: "))
-    assert line == (
-        f"judge judged: {asked} language model calls, {100 * asked:,} tokens read ({60 * asked:,} of them anew), "
-        f"{20 * asked} written."
-    )
+    assert any(line.startswith(f"judge judged: {asked} language model calls") for line in result.summary)
     assert RunAnalysis(out).critic_calls.calls == asked
 
 

@@ -87,7 +87,7 @@ def make_run(folder: Path, samples: int = 6, evils: Sequence[str] = ("",), embed
     with RunStore.create(folder, meta={**META, **meta}, documents=documents, chunks=chunks) as store:
         passed = [Reject(step="chunk", reason="not content", chunk_id=chunk.chunk_id) for chunk in chunks[::4]]
         known = [(chunk.chunk_id, row.tobytes()) for chunk, row in zip(chunks, rows, strict=True)]
-        store.learn("vector", known if embedded else known[:3], passed)
+        store.store_column("vector", known if embedded else known[:3], passed)
         for number in range(2 * samples):
             place, evil = number // 2, evils[number // 2 % len(evils)]
             context = Context(chunk=chunks[place], passage=chunks[place].text, topic="", language="en")

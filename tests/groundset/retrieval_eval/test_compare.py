@@ -76,7 +76,7 @@ def make_run(
         "digest": "abc",
     }
     with RunStore.create(folder, meta=meta, documents=corpus.documents, chunks=corpus.chunks) as store:
-        store.learn("vector", zip(ids, (row.tobytes() for row in vectors), strict=True))
+        store.store_column("vector", zip(ids, (row.tobytes() for row in vectors), strict=True))
         for number, (question, groups, focus) in enumerate(ask(corpus.chunks)):
             gt = tuple(tuple(chunk.chunk_id for chunk in group) for group in groups)
             sample = Sample(

@@ -80,7 +80,7 @@ def test_record_has_lineage_and_zero_costs(tmp_path: Path) -> None:
     summary = made(tmp_path / "run")
     assert summary == [
         f"4 samples (simple 3, reasoning 1) on 4 chunks of 2 documents, made by {command}.",
-        "The questions ask for: time 2.",
+        "Question kinds: time 2.",
     ]
     run = groundset.open_run(tmp_path / "run")
     assert run.summary == "\n".join(summary)

@@ -18,7 +18,7 @@ import mlflow
 import pytest
 
 from groundset.compiling.compiler import environment
-from groundset.engine.compiled import Users, load_compiled
+from groundset.engine.compiled import StateConsumers, load_compiled
 from groundset.tracking.compiles import ROWS_FILE, CompileRuns, CompileStore, best_of
 from groundset.tracking.location import display_uri, store_host
 from groundset.tracking.promotion import promote
@@ -227,7 +227,7 @@ def make_record(folder: Path) -> Path:
         "lm": "openai/tiny@http://10.0.0.7:8000/v1",
         "embedder": f"{home}/embedder",
         "compiled": "~maria/compiled",
-        "parser": "C:\\Users\\maria\\parser",
+        "parser": "C:\\StateConsumers\\maria\\parser",
         "vector_store": f"qdrant:{home}/vectors",
         "recipe": "evolved",
         "size": 3,
@@ -368,7 +368,7 @@ def test_damaged_state_is_not_promoted(store: CompileStore) -> None:
     with pytest.raises(StateError, match=r"state\.json of \w+ in .*predictor\.demos\.0"):
         promote(store, log(store, replace(made, state=odd)))
     with pytest.raises(InputError, match="no champion"):
-        load_compiled("champion", Users("lm", None, "qwen/tiny:1b", None), store.uri)
+        load_compiled("champion", StateConsumers("lm", None, "qwen/tiny:1b", None), store.uri)
 
 
 def test_promotion_needs_the_same_weights(store: CompileStore) -> None:

@@ -19,7 +19,7 @@ from optimizers.measures import (
 )
 from optimizers.report import CompileReport, new_state, versions_of
 from optimizers.steps.base import Compiling
-from programs.deciding import overall_of
+from programs.deciding import deciding_output
 from programs.nearest import ALWAYS
 
 _KEPT_KEYS = ("language", "explanation", "augmented", ALWAYS)
@@ -71,7 +71,7 @@ def report_of(
         **fields,
         predictor=predictor,
         nearest=nearest or None if best.number else None,
-        threshold=predictor.get("fields", {}).get(overall_of(compiling.step.signature), {}).get("threshold"),
+        threshold=predictor.get("fields", {}).get(deciding_output(compiling.step.signature), {}).get("threshold"),
         record={
             **record,
             "calls": ledger.calls,

@@ -26,7 +26,7 @@ from optimizers.labels import ChunkLabel, Split, hashes_of, read_labels
 from optimizers.report import new_state, state_text
 from optimizers.whole_recipe import WholeRecipe
 from programs.critics import open_critics
-from programs.critics.remembering import RememberingEncoder
+from programs.critics.remembering import CachingEncoder
 from programs.critics.states import folder_of
 from programs.demos import read_demos
 from programs.errors import InputError
@@ -110,7 +110,7 @@ def open_recipe(
     chunks = [labelled_chunk(row) for row in rows]
     vectors = loaded.encode_corpus([chunk.text for chunk in chunks])
     known = {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
-    encoder = RememberingEncoder(loaded, known)
+    encoder = CachingEncoder(loaded, known)
     store = open_store("faiss", [chunk.chunk_id for chunk in chunks], vectors)
     index = ChunkIndex(chunks, store, encoder.encode)
     critics = open_critics("head", languages=languages, embedder=encoder, heads=compiled.heads)

@@ -19,7 +19,7 @@ from groundset.runtime.parser import NONE, load_parser
 from groundset.store.run_store import RunStore
 from programs.critics import MODEL_FREE, SCORING, open_critics
 from programs.critics.heads import HeadCritic
-from programs.critics.remembering import RememberingEncoder
+from programs.critics.remembering import CachingEncoder
 from programs.demos import read_demos
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
@@ -63,7 +63,7 @@ def prepare_engine(
         raise store.damaged("its vectors are of another length than those of its embedder")
     ids = [chunk.chunk_id for chunk in chunks]
     # All that embeds shares what is known of passages and questions.
-    encoder = RememberingEncoder(
+    encoder = CachingEncoder(
         models.embedder, {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
     )
     index = ChunkIndex(chunks, open_store(config.vector_store, ids, vectors), encoder.encode)

@@ -22,7 +22,7 @@ from programs.steps import STEPS
 SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
 ENSEMBLE = "ensemble"
 _READING = ("lm", ENSEMBLE)  # critics whose language model is compiled; what it was is none of what `verdict` asks
-_DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
+_DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.finetuned}
 
 
 class Compiled(NamedTuple):
@@ -63,7 +63,7 @@ class Compiled(NamedTuple):
 
     def taught(self, lm: Any) -> dict[str, LogprobCritic]:
         """Return by step the critics that consist of trained weights of a language model."""
-        return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].taught}
+        return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].finetuned}
 
     @property
     def fitted(self) -> str:

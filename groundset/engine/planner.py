@@ -192,7 +192,7 @@ class Planner:
             number=self._planned,
             contexts=offers[wanted],
             wanted=wanted,
-            asked=tuple(focus for each in past for focus in each.foci),
+            used_foci=tuple(focus for each in past for focus in each.foci),
             round=round_,
             seed=attempt_seed(self._seed, key, round_),
         )
@@ -214,7 +214,7 @@ class Planner:
             refusal = self._refusal(attempt, draft, vector)
             if refusal is None:
                 self._accept(draft, vector)
-                verdict = Verdict(draft.evolution, outcome.exhausted, outcome.asked)
+                verdict = Verdict(draft.evolution, outcome.exhausted, outcome.used_foci)
                 return Settlement(verdict, make_sample(attempt, draft), vector, tuple(rejects))
             step, reason, later = refusal
             if later:
@@ -229,7 +229,7 @@ class Planner:
                     question=draft.question,
                 )
             )
-        return Settlement(Verdict(None, outcome.exhausted, outcome.asked, put_off), None, None, tuple(rejects))
+        return Settlement(Verdict(None, outcome.exhausted, outcome.used_foci, put_off), None, None, tuple(rejects))
 
     def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str, bool] | None:
         """Return the step that refuses a draft, why, and whether it may be wanted later."""

@@ -13,7 +13,7 @@ from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import meant_question_worth
 from programs.languages.table import Languages
-from programs.modes.free import checked
+from programs.modes.free import check_written
 from programs.steps.ask import LENGTHS, STEP
 from signatures.ask import WrittenQuestion
 
@@ -120,7 +120,7 @@ def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
             feedback.append(f"It wrote {len(output.questions)} of {len(example.kinds)} questions.")
             continue
         each = output.questions[place]
-        focus, fault = checked(
+        focus, fault = check_written(
             judges.language_of(example),
             example.passage,
             each.question,

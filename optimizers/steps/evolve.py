@@ -11,7 +11,7 @@ from optimizers.steps.reasoning import ReasoningGold
 from optimizers.steps.worth import meant_question_worth
 from programs.evolutions import EVOLUTIONS
 from programs.features import agreement
-from programs.modes.free import change_of, checked
+from programs.modes.free import change_of, check_written
 from programs.steps.ask import LENGTHS
 from programs.steps.evolve import STEP
 from programs.text import plain
@@ -45,7 +45,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return what the changed question is worth for its own answer; 0 for one that was not changed."""
     question, answer = output.new_question, output.new_answer
-    focus, fault = checked(judges.language_of(example), example.passage, question, answer, output.evidence, "")
+    focus, fault = check_written(judges.language_of(example), example.passage, question, answer, output.evidence, "")
     if fault is not None:
         return Scored(0.0, f"{fault[:1].upper()}{fault[1:]}.")
     if agreement(focus.wording, example.question) >= _SAME:

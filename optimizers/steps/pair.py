@@ -10,7 +10,7 @@ from optimizers.steps.examples import example_row, of_gold, topic_once
 from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import meant_question_worth
 from programs.languages.table import Languages
-from programs.steps.pair import STEP, shown
+from programs.steps.pair import STEP, inputs_of
 from programs.steps.question import tidy_question
 from programs.types import Focus
 
@@ -41,7 +41,7 @@ def _shown(row: QuestionGold, languages: Languages) -> dict[str, str] | None:
     asked, given = set(words_of(row.question)), set(words_of(f"{row.fact} {row.before} {row.topic}"))
     if row.kind == "yes_no" or len(asked & given) < _NEAR * max(1, len(asked)):
         return None
-    return shown(topic_once(row.topic), languages[row.language].sentences(row.before), row.fact)
+    return inputs_of(topic_once(row.topic), languages[row.language].sentences(row.before), row.fact)
 
 
 def worth(example: dspy.Example, output: Any, judges: Judges) -> Scored:

@@ -11,7 +11,7 @@ from optimizers.labels import ChunkLabel, QuestionLabel
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import answered, asked_once, example_row, good_chunks, of_gold, topic_once
 from optimizers.steps.worth import meant_question_worth
-from programs.focus import is_whole
+from programs.focus import is_full_question
 from programs.steps.question import STEP, seed_question
 from programs.types import Focus
 
@@ -64,7 +64,7 @@ def _as_asked(source: Source) -> Iterator[tuple[QuestionLabel, str, Focus]]:
 
 def _left_to_ask(foci: Iterable[Focus]) -> list[Focus]:
     """Return the foci whose opening is no whole question: of the others nothing is left to the model."""
-    return [focus for focus in foci if not is_whole(focus) and not focus.defines]
+    return [focus for focus in foci if not is_full_question(focus) and not focus.defines]
 
 
 def _of_gold(source: Source) -> Rows:

@@ -11,7 +11,7 @@ from optimizers.steps.examples import topic_once
 from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import decision_worth
 from programs.languages.table import Languages
-from programs.steps.pair import shown
+from programs.steps.pair import inputs_of
 from programs.steps.sound import STEP
 
 
@@ -67,7 +67,7 @@ def _twins(good: QuestionGold, spoilt: QuestionLabel) -> Iterator[SoundGold]:
 def taught(row: SoundGold, languages: Languages, chance: random.Random) -> dict[str, str]:
     """Return what a run would show of a row."""
     del chance
-    asked = shown(topic_once(row.topic), languages[row.language].sentences(row.before), row.fact)
+    asked = inputs_of(topic_once(row.topic), languages[row.language].sentences(row.before), row.fact)
     return {**asked, "question": row.question, "answer": row.answer}
 
 

@@ -188,7 +188,7 @@ class Strategy:
             if self.steps in ("fitted", "taught"):
                 known = ", ".join(self.known_steps())
                 raise StrategyError(f"--optimizer {self.name} compiles {known}; {step} is not {self.steps}")
-            if compiling.step.taught:
+            if compiling.step.finetuned:
                 raise StrategyError(f"--optimizer {self.name}: {step} is compiled by --optimizer finetune only")
             kind = "decides" if compiling.step.decides else "writes"
             raise StrategyError(f"--optimizer {self.name} compiles {self.steps} steps only; {step} {kind}")
@@ -205,6 +205,6 @@ class Strategy:
             return compiling.teaching is not None
         if self.steps == "fitted":
             return compiling.fitting is not None
-        if compiling.step.taught:
+        if compiling.step.finetuned:
             return False
         return self.steps in ("all", "deciding" if compiling.step.decides else "writing", compiling.step.name)

@@ -18,7 +18,7 @@ from programs.critics import Critic
 from programs.critics.ensemble import Blend, log_odds
 from programs.critics.logprobs import LogprobCritic
 from programs.critics.states import head_hash
-from programs.deciding import asking_only, decide
+from programs.deciding import decide, with_one_output
 from programs.steps import STEPS
 from programs.text import plain
 
@@ -163,7 +163,7 @@ def _asked(
     listener: Listener,
 ) -> dict[int, float]:
     """Ask the model about the rows that the head does not refuse, and return the probabilities by their places."""
-    predict = dspy.Predict(asking_only(STEPS[_STEP].signature, ASKED))
+    predict = dspy.Predict(with_one_output(STEPS[_STEP].signature, ASKED))
     predict.demos = list(demos)
     found = {}
     for place, label in enumerate(labels):

@@ -41,7 +41,7 @@ def row(monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda table, name, row: monkeypatch.setitem(table, name, row)
 
 
-def test_an_evolution_is_one_file_and_one_row(tmp_path: Path, row: Any) -> None:
+def test_toy_evolution(tmp_path: Path, row: Any) -> None:
     with pytest.raises(InputError, match="no evolution is called 'by_name'"):
         run(tmp_path, size=1, mix="by_name=1")
     row(EVOLUTIONS, EVOLUTION.name, EVOLUTION)
@@ -52,7 +52,7 @@ def test_an_evolution_is_one_file_and_one_row(tmp_path: Path, row: Any) -> None:
     assert "by_name" in [step["step"] for step in sample["trail"]]
 
 
-def test_a_recipe_over_two_chunks_is_one_file_and_one_row(tmp_path: Path, row: Any) -> None:
+def test_toy_recipe(tmp_path: Path, row: Any) -> None:
     row(RECIPES, RECIPE.name, RECIPE)
     samples = run(tmp_path, size=3, recipe="pair", least_similarity=0)
     assert len(samples) == 3
@@ -67,7 +67,7 @@ def test_a_recipe_over_two_chunks_is_one_file_and_one_row(tmp_path: Path, row: A
     assert "mix" not in record["configuration"]
 
 
-def test_the_options_of_a_recipe_are_its_own(row: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recipe_options_are_separate(row: Any, capsys: pytest.CaptureFixture[str]) -> None:
     row(RECIPES, RECIPE.name, RECIPE)
     with pytest.raises(InputError, match="--mix is an option of the recipe evolved, not of pair"):
         make_config({"documents": (Path("docs"),), "recipe": "pair", "mix": "simple=1"})
@@ -78,7 +78,7 @@ def test_the_options_of_a_recipe_are_its_own(row: Any, capsys: pytest.CaptureFix
     assert "Of pair: How near the other chunk must be." in told
 
 
-def test_an_export_is_one_file_and_one_row(
+def test_toy_export(
     tmp_path: Path, row: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row(RECIPES, RECIPE.name, RECIPE)

@@ -20,7 +20,7 @@ class ByName(dspy.Module):
         super().__init__()
 
     @staticmethod
-    def can_grow(focus: Focus, context: Context, languages: Languages) -> bool:
+    def can_evolve(focus: Focus, context: Context, languages: Languages) -> bool:
         """Return whether the document has a name."""
         return bool(context.topic)
 

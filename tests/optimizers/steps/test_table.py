@@ -18,7 +18,7 @@ def test_each_step_that_can_be_compiled_is_a_step_with_a_module_of_its_name() ->
 
 def test_each_has_instructions_to_draw_from() -> None:
     for name, compiling in COMPILABLE.items():
-        if compiling.step.taught:  # its weights are trained, no instruction is looked for
+        if compiling.step.finetuned:  # its weights are trained, no instruction is looked for
             continue
         texts = [instruction.text for instruction in compiling.instructions]
         assert len(set(texts)) == len(texts) >= 2, name
@@ -30,7 +30,9 @@ def test_every_step_can_be_compiled() -> None:
 
 
 def test_steps_that_decide_by_what_words_show_can_be_fitted_and_their_faults_are_outputs_and_reasons() -> None:
-    deciding = {name for name, compiling in COMPILABLE.items() if compiling.step.decides and not compiling.step.taught}
+    deciding = {
+        name for name, compiling in COMPILABLE.items() if compiling.step.decides and not compiling.step.finetuned
+    }
     assert set(FITTED) == deciding - {"agree"}
     for name, fitting in FITTED.items():
         assert set(fitting.outputs) <= set(STEPS[name].signature.output_fields)

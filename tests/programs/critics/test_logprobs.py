@@ -31,13 +31,13 @@ def texts(request: Any) -> list[str]:
     return ["".join(part.text for part in message.parts) for message in request.messages]
 
 
-def test_probabilities_are_shares_of_the_mass_of_the_labels() -> None:
+def test_probabilities_are_normalised_over_labels() -> None:
     decision = decide(dspy.Predict(JudgeQuestion), LogprobCritic(LikelyYes()), passage="P.", question="Q?")
     assert set(decision.probabilities) == {"fit", "independent", "clear", "answerable"}
     assert all(p == pytest.approx(0.75) for p in decision.probabilities.values())
 
 
-def test_a_demo_shows_its_inputs_and_the_label_of_the_question_asked() -> None:
+def test_demo_turns_have_inputs_and_label() -> None:
     lm = LikelyYes()
     predict = dspy.Predict(JudgeQuestion)
     predict.demos = [
@@ -53,7 +53,7 @@ def test_a_demo_shows_its_inputs_and_the_label_of_the_question_asked() -> None:
 
 
 @pytest.mark.parametrize("logprob", [math.nan, math.inf, 1000.0, 0.1])
-def test_a_log_probability_that_cannot_be_decides_nothing(logprob: float) -> None:
+def test_invalid_log_probability_is_refused(logprob: float) -> None:
     top = [SimpleNamespace(token="no", logprob=-0.1), SimpleNamespace(token="yes", logprob=logprob)]
 
     def broken(request: Any) -> Any:
@@ -65,7 +65,7 @@ def test_a_log_probability_that_cannot_be_decides_nothing(logprob: float) -> Non
 
 
 @pytest.mark.parametrize("logprob", [-math.inf, -9999.0, 1e-6])
-def test_a_rounded_log_probability_is_taken(logprob: float) -> None:
+def test_rounded_log_probability_is_accepted(logprob: float) -> None:
     top = [SimpleNamespace(token="no", logprob=0.0), SimpleNamespace(token="yes", logprob=logprob)]
 
     def rounded(request: Any) -> Any:

@@ -33,7 +33,7 @@ def state() -> CompiledState:
     )
 
 
-def test_a_state_comes_back_as_it_was_in_the_same_bytes(tmp_path: Path) -> None:
+def test_state_round_trip_is_byte_identical(tmp_path: Path) -> None:
     first, second = tmp_path / "judge.json", tmp_path / "again.json"
     first.write_text(state_text(state()), encoding="utf-8")
     second.write_text(state_text(read_state(first, JudgeQuestion)), encoding="utf-8")
@@ -48,7 +48,7 @@ def test_a_state_comes_back_as_it_was_in_the_same_bytes(tmp_path: Path) -> None:
     ("field", "value", "said"),
     [("signature", "0" * 16, "signature"), ("dspy", "3.1", "version of DSPy"), ("version", 9, "layout")],
 )
-def test_a_state_for_something_else_is_refused(tmp_path: Path, field: str, value: object, said: str) -> None:
+def test_state_of_other_signature_or_version_is_refused(tmp_path: Path, field: str, value: object, said: str) -> None:
     file = tmp_path / "judge.json"
     file.write_text(state_text(state().model_copy(update={field: value})), encoding="utf-8")
     with pytest.raises(StateError, match=f"another {said}.*--compiled none"):
@@ -68,7 +68,7 @@ def test_a_state_for_something_else_is_refused(tmp_path: Path, field: str, value
         ),
     ],
 )
-def test_a_state_that_would_ask_another_model_is_refused(tmp_path: Path, predictor: dict[str, Any], said: str) -> None:
+def test_state_with_a_language_model_is_refused(tmp_path: Path, predictor: dict[str, Any], said: str) -> None:
     file, whole = tmp_path / "judge.json", state()
     file.write_text(state_text(whole.model_copy(update={"predictor": {**whole.predictor, **predictor}})))
     with pytest.raises(StateError, match=rf"judge\.json: {said}") as caught:
@@ -134,7 +134,7 @@ WEIGHTS = "heads.heads.fit.weights"
         ("predictor.demos", [{"passage": "It rains.", "clear": "perhaps"}], r"demos\.0: clear"),
     ],
 )
-def test_odd_numbers_demos_and_signatures_are_refused_with_their_file(
+def test_invalid_state_error_names_file_and_field(
     tmp_path: Path, at: str, value: object, said: str
 ) -> None:
     file = tmp_path / "judge.json"
@@ -145,14 +145,14 @@ def test_odd_numbers_demos_and_signatures_are_refused_with_their_file(
     assert "\n" not in str(caught.value)
 
 
-def test_demos_show_some_fields_and_say_why(tmp_path: Path) -> None:
+def test_demos_may_be_partial_and_have_explanations(tmp_path: Path) -> None:
     demo = {"passage": "It rains.", "question": "Does it?", "clear": True, "explanation": "It does.", "always": True}
     file = tmp_path / "judge.json"
     file.write_text(changed("predictor.demos", [{**demo, "language": "en"}]), encoding="utf-8")
     assert read_state(file, JudgeQuestion).predictor["demos"][0]["clear"] is True
 
 
-def test_a_state_lies_in_the_file_of_its_step(tmp_path: Path) -> None:
+def test_state_must_match_file_and_known_step(tmp_path: Path) -> None:
     file = tmp_path / "judge.json"
     for step, said in (("chunk", "holds the state of 'chunk'"), ("../../x", "no step is called '../../x'; there are")):
         file.write_text(state_text(state().model_copy(update={"step": step})))
@@ -163,7 +163,7 @@ def test_a_state_lies_in_the_file_of_its_step(tmp_path: Path) -> None:
         read_state(file, JudgeQuestion)
 
 
-def test_a_file_that_is_no_state_is_named(tmp_path: Path) -> None:
+def test_unreadable_state_error_names_file(tmp_path: Path) -> None:
     file = tmp_path / "judge.json"
     file.write_text(json.dumps({"step": "judge"}), encoding="utf-8")
     with pytest.raises(StateError, match=r"judge\.json: no compiled state"):
@@ -172,7 +172,7 @@ def test_a_file_that_is_no_state_is_named(tmp_path: Path) -> None:
         read_state(tmp_path / "none.json", JudgeQuestion)
 
 
-def test_the_hash_of_a_signature_changes_with_what_it_asks() -> None:
+def test_signature_hash_depends_on_the_prompt() -> None:
     assert signature_hash(JudgeQuestion) == signature_hash(JudgeQuestion)
     assert signature_hash(JudgeQuestion) != signature_hash(ScoreChunk)
     assert signature_hash(JudgeQuestion.with_instructions("Judge.")) != signature_hash(JudgeQuestion)

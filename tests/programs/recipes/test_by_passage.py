@@ -29,7 +29,7 @@ def agenda_of(
     return ByPassage(material_of(contexts, near, mode="free"), evolutions, **told)
 
 
-def test_kinds_come_by_weight_and_those_of_an_attempt_differ() -> None:
+def test_kinds_are_distributed_by_weight_and_differ_in_an_attempt() -> None:
     contexts = [context_of(f"c{number}") for number in range(40)]
     weights = {"fact": 3.0, "why": 1.0} | dict.fromkeys(
         ("definition", "how", "comparison", "list", "consequence", "purpose", "condition"), 0.0
@@ -41,7 +41,7 @@ def test_kinds_come_by_weight_and_those_of_an_attempt_differ() -> None:
     assert all(focus.sentence == "" for foci in offered for focus in foci)
 
 
-def test_a_passage_comes_with_the_end_of_what_stands_before_it() -> None:
+def test_before_is_the_end_of_the_preceding_chunk() -> None:
     long = "Old words. " * 60
     agenda = agenda_of(context_of("b", start=900), context_of("a", long), context_of("c", doc="other"))
     before = {key: agenda.offers(key, 0, ())["simple"][0].before for key in agenda.keys}
@@ -52,14 +52,14 @@ def test_a_passage_comes_with_the_end_of_what_stands_before_it() -> None:
 
 
 @pytest.mark.parametrize(("evolution", "text"), [("table", TABLE), ("code", CODE), ("formula", FORMULA)])
-def test_what_a_passage_does_not_hold_is_not_asked_of_it(evolution: str, text: str) -> None:
+def test_table_code_and_formula_need_a_matching_passage(evolution: str, text: str) -> None:
     agenda = agenda_of(context_of("plain"), context_of("held", text), evolutions=("simple", evolution))
     assert set(agenda.offers("plain", 0, ())) == {"simple"}
     assert set(agenda.offers("held", 0, ())) == {"simple", evolution}
     assert agenda.counts[f"can be asked {evolution}"] == 1
 
 
-def test_near_passages_go_together_another_one_in_each_round() -> None:
+def test_partners_change_with_the_round() -> None:
     near = {"a": {"b": 0.6, "c": 0.5, "far": 0.1, "refused": 0.9}}
     refused = context_of("refused", score=StepRecord(step="chunk", verdict="bad"))
     contexts = (context_of("a"), context_of("b"), context_of("c"), context_of("far"), refused)
@@ -69,7 +69,7 @@ def test_near_passages_go_together_another_one_in_each_round() -> None:
     assert "refused" not in agenda.keys
 
 
-def test_a_rare_name_that_passages_share_brings_them_together() -> None:
+def test_shared_rare_name_ranks_a_partner_higher() -> None:
     near = {"a": {"b": 0.55, "c": 0.5}}
     told = "At Ebbing the engineer Maria Kolb led the work."
     contexts = (context_of("a", told), context_of("b"), context_of("c", f"Later {told}"))
@@ -77,7 +77,7 @@ def test_a_rare_name_that_passages_share_brings_them_together() -> None:
     assert [each.chunk.chunk_id for each in agenda.offers("a", 0, ())["multi_context"]] == ["a", "c"]
 
 
-def test_a_passage_that_is_done_with_is_not_offered_again() -> None:
+def test_exhausted_and_once_passages_are_not_offered() -> None:
     given = Past("simple", (), "simple", exhausted=False)
     assert agenda_of(context_of("a")).offers("a", 1, [given])
     assert agenda_of(context_of("a"), once=True).offers("a", 1, [given]) == {}

@@ -27,7 +27,7 @@ def need(*missed: Any, question: str = QUESTION, low: float = 0.4, names: Sequen
     return Need(tools, judging)(trail, judging(trail, 0, YARD.foci[0], question), names), trail
 
 
-def test_a_question_that_cannot_do_without_any_chunk_passes() -> None:
+def test_question_that_needs_every_chunk_passes() -> None:
     needed, trail = need(YARD, PERSON)
     assert needed
     assert not trail.outcome().rejects
@@ -46,21 +46,21 @@ def test_a_question_that_cannot_do_without_any_chunk_passes() -> None:
         ([YARD, PERSON], 0.87, "2 of 2 chunks are not needed"),  # falls too little
     ],
 )
-def test_a_chunk_must_make_the_answer_more_likely(missed: Any, low: float, reason: str) -> None:
+def test_chunk_must_raise_the_probability(missed: Any, low: float, reason: str) -> None:
     needed, trail = need(*missed, low=low)
     assert not needed
     assert [(reject.step, reject.reason) for reject in trail.outcome().rejects] == [("needed", reason)]
     assert trail.records_of(0)[-1].reason == reason
 
 
-def test_question_and_answer_must_draw_on_each_chunk() -> None:
+def test_chunk_must_contribute_words() -> None:
     needed, trail = need(YARD, PERSON, question="In which year was the Lodrin yard founded by Anna Brock?")
     assert not needed
     assert trail.records_of(0)[-1].output["brock"] == {"fall": 0.5, "own words": []}
     assert [reject.chunk_id for reject in trail.outcome().rejects] == ["brock"]
 
 
-def test_a_name_that_a_chunk_describes_is_not_said() -> None:
+def test_described_name_in_the_question_is_refused() -> None:
     said = "In which year did Anna Brock of Sandgate found the Lodrin yard?"
     needed, trail = need(YARD, PERSON, question=said, names=["Anna Brock"])
     assert not needed

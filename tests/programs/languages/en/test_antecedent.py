@@ -28,13 +28,13 @@ FIRST = "Maria Kolb led the work on the Lowen Link in 1931."
         (("She taught algebra.",), "Maria Kolb", None),  # what comes before is unknown
     ],
 )
-def test_a_subject_that_stays_is_named(
+def test_resolve_subjects(
     sentences: tuple[str, ...], topic: str, alone: str | None, parser: Parser
 ) -> None:
     assert EnglishSyntax(parser).resolved(sentences, topic).get(sentences[-1]) == alone
 
 
-def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
+def test_opening_uses_the_antecedent(parser: Parser) -> None:
     passage = "Maria Kolb led the work on the Lowen Link. In 1933 she joined the Tarn Institute of Technology."
     foci = choose_foci(passage, "Maria Kolb", ENGLISH, syntax=EnglishSyntax(parser))
     focus = next(focus for focus in foci if focus.answer == "1933")
@@ -100,6 +100,6 @@ def test_a_question_names_what_the_pronoun_stands_for(parser: Parser) -> None:
         ),
     ],
 )
-def test_a_question_has_names_in_full(title: str, passage: str, opening: str, parser: Parser) -> None:
+def test_opening_has_full_names(title: str, passage: str, opening: str, parser: Parser) -> None:
     foci = choose_foci(passage, title, ENGLISH, syntax=EnglishSyntax(parser))
     assert next(focus.opening for focus in foci if focus.answer == "1933") == opening

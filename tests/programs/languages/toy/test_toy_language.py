@@ -13,7 +13,7 @@ TEXT = (
 )
 
 
-def test_a_chunk_in_a_language_that_was_added_is_read() -> None:
+def test_added_language_is_used() -> None:
     language = Languages(TABLE).of(TEXT)
     assert language is SWEDISH
     features = chunk_features(TEXT, "Lowensundet", language)
@@ -26,7 +26,7 @@ def test_a_chunk_in_a_language_that_was_added_is_read() -> None:
     }
 
 
-def test_it_is_neutral_where_it_has_no_row() -> None:
+def test_language_without_row_is_neutral() -> None:
     language = Languages(LANGUAGES).of(TEXT)
     assert (language.code, language.stop_words) == ("sv", frozenset())
     assert "9 juni 1931" not in {focus.answer for focus in choose_foci(TEXT, "Lowensundet", language)}

@@ -1,4 +1,4 @@
-"""The seams of the house: each toy is one file in this folder and one row of a table, and runs."""
+"""Extension points: each toy is one file in this folder and one row of a table."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ from programs.steps import STEPS
 
 
 def run(folder: Path, engine: Any = None, **options: Any) -> list[dict[str, Any]]:
-    """Make samples of a few documents with scripted models, in the way that `groundset generate` does."""
+    """Make samples from a few documents with scripted models, like `groundset generate`."""
     docs = scripted_run.write_documents(folder / "docs", documents=3, paragraphs=2)
     (docs / "ferry.md").write_text(f"# Henn ferry\n\n{scripted_program.TEXT}\n")
     config = make_config({"documents": (docs,), "chunk_size": 300, "min_length": 50, **options})
@@ -37,7 +37,7 @@ def run(folder: Path, engine: Any = None, **options: Any) -> list[dict[str, Any]
 
 @pytest.fixture
 def row(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return what adds a row to a table for one test."""
+    """Return a function that adds a row to a table for one test."""
     return lambda table, name, row: monkeypatch.setitem(table, name, row)
 
 
@@ -69,13 +69,11 @@ def test_toy_recipe(tmp_path: Path, row: Any) -> None:
 
 def test_recipe_options_are_separate(row: Any, capsys: pytest.CaptureFixture[str]) -> None:
     row(RECIPES, RECIPE.name, RECIPE)
-    with pytest.raises(InputError, match="--mix is an option of the recipe evolved, not of pair"):
+    with pytest.raises(InputError, match="--mix"):
         make_config({"documents": (Path("docs"),), "recipe": "pair", "mix": "simple=1"})
     with pytest.raises(SystemExit):
         commands.main(["generate", "--help"])
-    told = " ".join(capsys.readouterr().out.split())
-    assert "--least-similarity" in told
-    assert "Of pair: How near the other chunk must be." in told
+    assert "--least-similarity" in capsys.readouterr().out
 
 
 def test_toy_export(

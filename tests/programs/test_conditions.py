@@ -87,7 +87,5 @@ def test_adverbial_clause_is_joined_to_the_question(
         ("Ambel kept one third of the toll until his ship sank off Tarn.", "one third", "How much did Ambel keep?"),
     ],
 )
-def test_unsuitable_clauses_are_no_conditions(
-    parser: Parser, sentence: str, answer: str, question: str
-) -> None:
+def test_unsuitable_clauses_are_no_conditions(parser: Parser, sentence: str, answer: str, question: str) -> None:
     assert condition_in(Focus(sentence=sentence, answer=answer), question, ENGLISH, EnglishSyntax(parser)) is None

@@ -1,4 +1,4 @@
-"""How a decision is read: one output decides where there is one for the whole, else all of them."""
+"""Decisions of critics."""
 
 import math
 from typing import Any
@@ -28,20 +28,20 @@ def test_overall_output_decides() -> None:
     assert decision.weakest == "independent"
 
 
-class Says:
-    """A critic that says one thing."""
+class ConstantCritic:
+    """Returns the same evidence for every question."""
 
     supports_decision_requests = True
 
-    def __init__(self, said: dict[str, Any]) -> None:
-        self.said = said
+    def __init__(self, evidence: dict[str, Any]) -> None:
+        self.evidence = evidence
 
     def __call__(self, state: Any, questions: Any) -> Any:
-        return dict.fromkeys(questions, self.said)
+        return dict.fromkeys(questions, self.evidence)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "evidence",
     [
         {"noul": math.nan},
         {"noul": math.inf},
@@ -51,13 +51,13 @@ class Says:
         {},
     ],
 )
-def test_invalid_probability_raises_critic_error(said: dict[str, Any]) -> None:
-    with pytest.raises(CriticError, match="the critic's answer to same is no probability") as caught:
-        decide(dspy.Predict(CompareQuestions), Says(said), first="Who?", second="Whom?")
+def test_invalid_probability_raises_critic_error(evidence: dict[str, Any]) -> None:
+    with pytest.raises(CriticError, match="the critic's answer to same is not a probability") as caught:
+        decide(dspy.Predict(CompareQuestions), ConstantCritic(evidence), first="Who?", second="Whom?")
     assert caught.value.exit_code == 2
 
 
 def test_logistic_refuses_nan() -> None:
     assert logistic(math.inf) > 0.999
-    with pytest.raises(CriticError, match="is no number"):
+    with pytest.raises(CriticError, match="is not a number"):
         logistic(math.nan)

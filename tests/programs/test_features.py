@@ -1,4 +1,4 @@
-"""Surface evidence on texts whose figures can be counted by hand."""
+"""Features of texts that can be computed by hand."""
 
 import pytest
 
@@ -14,7 +14,6 @@ from programs.features import (
 )
 from programs.languages import LANGUAGES
 from programs.languages.table import Languages
-from programs.text import plain
 
 KNOWN = Languages(LANGUAGES)
 ENGLISH = KNOWN["en"]
@@ -87,9 +86,7 @@ def test_coverage_uses_stems() -> None:
         ("Wie viele Menschen fuhren mit?", "amount", "400", "Lowen"),
     ],
 )
-def test_kind_agrees_checks_the_form_of_answers(
-    question: str, kind: str, fits: str, fails: str
-) -> None:
+def test_kind_agrees_checks_the_form_of_answers(question: str, kind: str, fits: str, fails: str) -> None:
     language = KNOWN["de" if question.startswith("Wie ") else "en"]
     assert language.answer_kind(question) == kind
     assert kind_agrees(question, fits, language)
@@ -138,23 +135,17 @@ def test_answers_agree(found: str, meant: str, agree: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "found", "instead"),
+    ("question", "found", "expected"),
     [
         ("On what date did the Harbour Star name Ida Lund its editor?", "March 4, 1931", True),
         ("Who named Ida Lund?", "Harbour Star", True),
-        ("Who named the editor?", "Harbour Star", False),  # Ida Lund, who was meant, answers it too
+        ("Who named the editor?", "Harbour Star", False),  # Ida Lund answers it, too
         ("Who named Ida Lund editor of the Harbour Star?", "Harbour Star", False),
         ("When did the Harbour Star name Ida Lund its editor?", "Sandgate", False),
         ("When did the Harbour Star name Ida Lund its editor?", "1932", False),
         ("Why did the Harbour Star name Ida Lund its editor?", "the founder", False),
     ],
 )
-def test_asks_for_other_part(question: str, found: str, instead: bool) -> None:
+def test_asks_for_other_part(question: str, found: str, expected: bool) -> None:
     sentence = "On March 4, 1931 the Harbour Star of Sandgate named Ida Lund its editor after the founder had died."
-    assert asks_for_other_part(question, found, "Ida Lund", sentence, ENGLISH) is instead
-
-
-def test_markup_is_not_part_of_what_a_text_says() -> None:
-    assert plain("The *Nine Guilders* of `salt` [oil](x.md)[^1] cost 3 * 4 crowns[12].") == (
-        "The Nine Guilders of salt oil cost 3 * 4 crowns."
-    )
+    assert asks_for_other_part(question, found, "Ida Lund", sentence, ENGLISH) is expected

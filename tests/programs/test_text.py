@@ -8,7 +8,7 @@ from programs.text import MAX_QUESTION, MAX_READ, has_words, plain, plain_passag
 
 
 def initials(text: str) -> float:
-    """Return how many names with initials the evidence on a chunk counts."""
+    """Return the feature that counts names with initials."""
     return chunk_features(text, "", LANGUAGES["en"])["initials"]
 
 
@@ -25,7 +25,8 @@ def test_long_texts_are_truncated() -> None:
 
 
 def test_plain_keeps_link_texts() -> None:
-    assert plain("A *small* [mill](a.html) of `wood`[3] and ![stone](b.png).") == "A small mill of wood and stone."
+    text = "A *small* [mill](a.html) of `wood`[3] and ![stone](b.png) for 3 * 4 crowns[^1]."
+    assert plain(text) == "A small mill of wood and stone for 3 * 4 crowns."
 
 
 def test_has_words_ignores_possessive() -> None:

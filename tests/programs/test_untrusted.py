@@ -14,9 +14,7 @@ def test_numbered_lines_drop_bom_and_newline(tmp_path: Path) -> None:
     assert list(numbered_lines(file)) == [(1, b"one\r"), (2, b""), (3, b" two")]
 
 
-def test_numbered_lines_limit_line_length(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbered_lines_limit_line_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(untrusted, "MAX_ROW", 4)
     file = tmp_path / "rows.jsonl"
     file.write_bytes(b"abc\nabcd")
@@ -50,5 +48,5 @@ def test_small_text_limits_size_and_encoding(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"run\.toml: longer than 1 MB"):
         small_text(file, 1 << 20)
     file.write_bytes(b"\xff")
-    with pytest.raises(InputError, match="is not UTF-8 text"):
+    with pytest.raises(InputError, match=r"run\.toml: not UTF-8 text"):
         small_text(file, 9)

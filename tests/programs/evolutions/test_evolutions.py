@@ -1,4 +1,4 @@
-"""The table of evolutions, and what each does with a seed that it cannot grow from."""
+"""The table of evolutions, and evolutions by syntax."""
 
 from typing import Any
 
@@ -54,10 +54,6 @@ def test_evolutions_are_sorted_by_rank_and_have_named_predictors() -> None:
         assert EVOLUTIONS[name].name == name
         program: Any = by_syntax(tools_of(retriever=FixedRetriever()))
         assert [step for step, _ in program.named_predictors()] == ([] if name == "simple" else [name])
-
-
-def test_simple_keeps_the_question() -> None:
-    assert evolve("simple", PLAIN, GOOD, tools_of())[0] == GOOD
 
 
 def test_conditional_adds_the_condition(demos: Demos) -> None:

@@ -1,4 +1,4 @@
-"""Which language a text is read as, and what a neutral one does not claim to know."""
+"""Language detection, neutral languages, and sentences."""
 
 import pytest
 
@@ -27,10 +27,6 @@ def test_language_is_detected(text: str, code: str, languages: Languages) -> Non
     language = languages.of(text)
     assert language.code == code
     assert language is languages[code]
-
-
-def test_languages_are_keyed_by_code() -> None:
-    assert all(language.code == code for code, language in LANGUAGES.items())
 
 
 def test_unknown_language_is_neutral(languages: Languages) -> None:
@@ -81,7 +77,7 @@ def test_question_in_another_language_is_detected(languages: Languages) -> None:
     ("code", "answer", "stated"),
     [
         ("en", "Not stated.", False),
-        ("de", "not stated", False),  # the instruction is English whatever the passage is
+        ("de", "not stated", False),  # the instructions are English
         ("de", "Nicht angegeben", False),
         ("en", "nicht angegeben", True),
         ("sv", "not stated", False),
@@ -99,8 +95,20 @@ def test_is_stated(code: str, answer: str, stated: bool, languages: Languages) -
         ("fr", "M. Dupont et Mme. Roy sont là. Le port date du Ier siècle av. J.-C. et brûla.", 2),
         ("de", "Die Kirche stammt aus dem 16. Jahrhundert. Der Bau dauerte bis 1880. Er war teuer.", 3),
         ("es", "El Sr. Paz llegó a las 3 p. m. con su hija. Llovía.", 2),
+        ("nn", "Laget vart skipa den 14. juni 1972. Det har ti medlemer.", 2),
     ],
 )
 def test_abbreviations_do_not_end_sentences(language: str, text: str, expected: int, languages: Languages) -> None:
     assert len(languages[language].sentences(text)) == expected
     assert " ".join(languages[language].sentences(text)) == text
+
+
+def test_heading_line_is_not_part_of_a_sentence(languages: Languages) -> None:
+    text = (
+        "Restoring the tide gauge of Hollin (Part I)\nUpdated 3 May 1961\n"
+        "The gauge of Hollin was restored in\n1960 by two masons of the town."
+    )
+    assert languages["en"].sentences(text) == [
+        "Restoring the tide gauge of Hollin (Part I) Updated 3 May 1961",
+        "The gauge of Hollin was restored in 1960 by two masons of the town.",
+    ]

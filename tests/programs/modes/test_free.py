@@ -1,4 +1,4 @@
-"""Mode ``free``: what the model is shown, what of its words is kept, and how its questions become samples."""
+"""Mode ``free``."""
 
 from typing import Any
 
@@ -55,11 +55,11 @@ def run(
     bad: Bad = nothing_is_bad,
     recipe: str = "evolved",
     contexts: tuple[Context, ...] = (),
-    reads: bool = False,
+    llm: bool = False,
     **options: Any,
 ) -> tuple[Outcome, ScriptedEngine, ScriptedCritic]:
     critic = ScriptedCritic(bad)
-    vars(critic)["is_llm_judge"] = reads
+    vars(critic)["is_llm_judge"] = llm
     tools = tools_of(demos=demos, critics=dict.fromkeys(STEPS, critic), mode="free")
     row = RECIPES[recipe]
     engine = ScriptedEngine({"open_answer": "It was avoiding a small fishing boat.", **script})
@@ -71,10 +71,10 @@ def run(
 def test_prompt_has_topic_before_passage_kinds_and_earlier_questions(demos: Demos) -> None:
     before = Focus(sentence="carries 36 cars", answer="36", wording=CARS)
     outcome, engine, _ = run({"ask": DATED}, demos=demos, used_foci=(before,))
-    told = engine.requests[0].messages[-1].text
+    prompt = engine.requests[0].messages[-1].text
     for line in ("Topic: Henn ferry", "Before: The strait is narrow.", f"Passage: {TEXT}", "Kinds: fact; why"):
-        assert line in told
-    assert f"Asked already: {CARS}" in told
+        assert line in prompt
+    assert f"Asked already: {CARS}" in prompt
     (draft,) = outcome.drafts
     assert (draft.question, draft.answer) == (DATE, "22 February 2009")
     assert draft.metadata["kind"] == "fact"
@@ -134,18 +134,16 @@ def test_answer_must_agree_with_reading(demos: Demos) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reads", "found", "asked"),
+    ("llm", "found", "compared"),
     [
         (False, "on 22 February 2009, at night", False),
         (True, "on 22 February 2009, at night", True),
         (True, "22 February, 2009", False),
     ],
 )
-def test_llm_judge_compares_all_but_identical_answers(
-    demos: Demos, *, reads: bool, found: str, asked: bool
-) -> None:
-    outcome, _, critic = run({"ask": DATED, "answer": found}, demos=demos, reads=reads)
-    assert ("second" in critic.asked[-2]) is asked
+def test_llm_judge_compares_all_but_identical_answers(demos: Demos, *, llm: bool, found: str, compared: bool) -> None:
+    outcome, _, critic = run({"ask": DATED, "answer": found}, demos=demos, llm=llm)
+    assert ("second" in critic.asked[-2]) is compared
     assert outcome.drafts[0].answer == "22 February 2009"
 
 
@@ -219,9 +217,9 @@ def test_combine_needs_every_passage(demos: Demos) -> None:
     (draft,) = outcome.drafts
     assert (draft.question, draft.evolution) == (BUILDER, "multi_context")
     assert draft.relevant == (("ferry-0001",), ("yard-0001",))
-    told = engine.requests[0].messages[-1].text
-    assert f"[1] Henn ferry\n{TEXT}" in told
-    assert f"[2] Lodrin\n{YARD}" in told
+    prompt = engine.requests[0].messages[-1].text
+    assert f"[1] Henn ferry\n{TEXT}" in prompt
+    assert f"[2] Lodrin\n{YARD}" in prompt
 
     script["answer"] = ["not stated", "Anna Brock", "Anna Brock"]
     outcome, _, _ = run(script, "multi_context", demos=demos, contexts=two())
@@ -231,7 +229,7 @@ def test_combine_needs_every_passage(demos: Demos) -> None:
 
 def test_guessed_answer_does_not_make_a_passage_unneeded(demos: Demos) -> None:
     def bad(name: str, inputs: dict[str, Any]) -> bool:
-        return name == "answerable" and inputs["passage"] == YARD  # it does not say what was built there
+        return name == "answerable" and inputs["passage"] == YARD  # lacks what was built there
 
     evidence = "was built at the Lodrin yard | founded by the shipwright Anna Brock"
     script = {"combine": written(BUILDER, "Anna Brock", evidence), "answer": ["Anna Brock", "not stated", "Anna Brock"]}

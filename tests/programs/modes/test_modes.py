@@ -20,8 +20,8 @@ def test_mode_refers_to_known_steps_evolutions_and_critics(name: str) -> None:
 
 def test_modes_by_syntax_support_evolutions_by_syntax() -> None:
     assert set(MODES["free"].evolutions) == set(EVOLUTIONS)
-    for name in ("guided", "sentence"):
-        assert all(EVOLUTIONS[each].by_syntax for each in MODES[name].evolutions)
+    for mode in ("guided", "sentence"):
+        assert all(EVOLUTIONS[name].by_syntax for name in MODES[mode].evolutions)
 
 
 def test_free_evolutions_have_a_change() -> None:

@@ -1,4 +1,4 @@
-"""What recipes that ask about one chunk at a time offer, over all ways that attempts can end."""
+"""The agenda of recipes that ask about one chunk at a time."""
 
 import random
 
@@ -42,18 +42,17 @@ def agenda_of(*contexts, kinds=KINDS, size=2, only_easy=True, weights=None, **op
 
 
 def asking(name, *openings):
-    """Return a chunk whose easy foci begin with these words; "What is" asks for a definition."""
-    told = [{"opening": opening, "defines": opening == "What is"} for opening in openings]
+    """Return a chunk with easy foci with these openings; "What is" asks for a definition."""
     foci = tuple(
-        Focus(sentence=f"S{n}.", answer=f"{o} {n}", easy=True, **t)
-        for n, (o, t) in enumerate(zip(openings, told, strict=True))
+        Focus(sentence=f"S{n}.", answer=f"{opening} {n}", easy=True, opening=opening, defines=opening == "What is")
+        for n, opening in enumerate(openings)
     )
     context = context_of(easy=len(foci), hard=0, name=name)
     return context.model_copy(update={"foci": foci})
 
 
 def answers(offers):
-    """Return what is offered as the answers of the foci, by evolution."""
+    """Return the answers of the offered foci, by evolution."""
     return {kind: [focus.answer for focus in contexts[0].foci] for kind, contexts in offers.items()}
 
 
@@ -92,10 +91,10 @@ def test_postponed_foci_are_offered_again(wanted):
 def test_accepted_foci_are_not_offered_for_another_evolution():
     agenda = agenda_of(context_of(easy=3, evolvable=(0, 1, 2)), kinds=("reasoning", "conditional"), size=1)
     first = agenda.offers("c0", 0, ())
-    given_one = past_of(first, "conditional", accepted="conditional")
-    assert answers(agenda.offers("c0", 2, [given_one])) == {"reasoning": ["1"], "conditional": ["1"]}
-    in_vain = past_of(first, "conditional")
-    assert answers(agenda.offers("c0", 2, [in_vain])) == {"reasoning": ["0"], "conditional": ["1"]}
+    accepted = past_of(first, "conditional", accepted="conditional")
+    assert answers(agenda.offers("c0", 2, [accepted])) == {"reasoning": ["1"], "conditional": ["1"]}
+    failed = past_of(first, "conditional")
+    assert answers(agenda.offers("c0", 2, [failed])) == {"reasoning": ["0"], "conditional": ["1"]}
 
 
 def test_evolution_without_foci_is_not_offered():
@@ -160,15 +159,15 @@ def test_evolved_offers_evolutions_of_the_mix():
 
 
 def first_asked(agenda):
-    """Return what each chunk is asked in the first round, and which wait until the others were asked twice."""
+    """Return the answers offered for each chunk in the first round, and the deferred chunks."""
     offered = {key: answers(agenda.offers(key, 0, ())).get("simple") for key in agenda.keys}
-    waiting = [key for key, page in offered.items() if page is None]
-    assert not any(agenda.offers(key, round_, ()) for key in waiting for round_ in (1, 2))
-    assert all(agenda.offers(key, 3, ()) for key in waiting)
+    deferred = [key for key, page in offered.items() if page is None]
+    assert not any(agenda.offers(key, round_, ()) for key in deferred for round_ in (1, 2))
+    assert all(agenda.offers(key, 3, ()) for key in deferred)
     assert not any(
-        agenda.offers(key, 1, [past_of(agenda.offers(key, 0, ()), "simple")]) for key in set(offered) - set(waiting)
+        agenda.offers(key, 1, [past_of(agenda.offers(key, 0, ()), "simple")]) for key in set(offered) - set(deferred)
     )
-    return {key: page for key, page in offered.items() if page}, waiting
+    return {key: page for key, page in offered.items() if page}, deferred
 
 
 def test_kinds_alternate_over_chunks():
@@ -178,20 +177,20 @@ def test_kinds_alternate_over_chunks():
         asking("c", "When did", "What is", "What is", "What is"),
         asking("d", "When did"),
     )
-    first, waiting = first_asked(agenda)
+    first, deferred = first_asked(agenda)
     assert first == {
         "a": ["When did 0", "When was 2"], "b": ["Who was 1"], "c": ["What is 1", "What is 2"], "d": ["When did 0"],
     }  # fmt: skip
-    assert not waiting
+    assert not deferred
     past = [past_of(agenda.offers("a", 0, ()), "simple")]
     assert answers(agenda.offers("a", 2, past)) == {"simple": ["Who was 1"]}
 
 
 def test_chunk_with_only_full_kinds_is_deferred():
     agenda = agenda_of(*(asking(f"c{n}", "In which year did") for n in range(9)), asking("who", "Who was"))
-    first, waiting = first_asked(agenda)
+    first, deferred = first_asked(agenda)
     assert list(first) == ["c0", "c1", "who"]
-    assert waiting == [f"c{n}" for n in range(2, 9)]
+    assert deferred == [f"c{n}" for n in range(2, 9)]
 
 
 def test_weights_change_kinds_and_zero_excludes_them():
@@ -251,7 +250,7 @@ def test_offers_are_valid_after_any_outcomes(easy, hard, evolvable, parsed, kind
         ("time=-1", "weights must be 0 or more"),
         ("time=nan", "weights must be 0 or more"),
         ("time", "not of the form"),
-        ("amount=0,definition=0,person=0,place=0,reason=0,thing=0,time=0", "one weight must be above 0"),
+        ("amount=0,definition=0,person=0,place=0,reason=0,thing=0,time=0", "at least one weight must be above 0"),
     ],
 )
 def test_invalid_kinds_are_refused(kinds, reason):

@@ -25,8 +25,8 @@ def context_of(
 def agenda_of(
     *contexts: Context, evolutions: tuple[str, ...] = ("simple",), near: Any = None, **options: Any
 ) -> ByPassage:
-    told = {"weights": {}, "candidates": 2, **options}
-    return ByPassage(material_of(contexts, near, mode="free"), evolutions, **told)
+    options = {"weights": {}, "candidates": 2, **options}
+    return ByPassage(material_of(contexts, near, mode="free"), evolutions, **options)
 
 
 def test_kinds_are_distributed_by_weight_and_differ_in_an_attempt() -> None:
@@ -64,21 +64,21 @@ def test_partners_change_with_the_round() -> None:
     refused = context_of("refused", score=StepRecord(step="chunk", verdict="bad"))
     contexts = (context_of("a"), context_of("b"), context_of("c"), context_of("far"), refused)
     agenda = agenda_of(*contexts, evolutions=("simple", "multi_context"), near=near)
-    together = [agenda.offers("a", round_, ()).get("multi_context", ()) for round_ in range(3)]
-    assert [[each.chunk.chunk_id for each in contexts] for contexts in together] == [["a", "b"], ["a", "c"], []]
+    offered = [agenda.offers("a", round_, ()).get("multi_context", ()) for round_ in range(3)]
+    assert [[context.chunk.chunk_id for context in contexts] for contexts in offered] == [["a", "b"], ["a", "c"], []]
     assert "refused" not in agenda.keys
 
 
 def test_shared_rare_name_ranks_a_partner_higher() -> None:
     near = {"a": {"b": 0.55, "c": 0.5}}
-    told = "At Ebbing the engineer Maria Kolb led the work."
-    contexts = (context_of("a", told), context_of("b"), context_of("c", f"Later {told}"))
+    text = "At Ebbing the engineer Maria Kolb led the work."
+    contexts = (context_of("a", text), context_of("b"), context_of("c", f"Later {text}"))
     agenda = agenda_of(*contexts, evolutions=("multi_context",), near=near)
     assert [each.chunk.chunk_id for each in agenda.offers("a", 0, ())["multi_context"]] == ["a", "c"]
 
 
 def test_exhausted_and_once_passages_are_not_offered() -> None:
-    given = Past("simple", (), "simple", exhausted=False)
-    assert agenda_of(context_of("a")).offers("a", 1, [given])
-    assert agenda_of(context_of("a"), once=True).offers("a", 1, [given]) == {}
-    assert agenda_of(context_of("a")).offers("a", 1, [given._replace(exhausted=True)]) == {}
+    accepted = Past("simple", (), "simple", exhausted=False)
+    assert agenda_of(context_of("a")).offers("a", 1, [accepted])
+    assert agenda_of(context_of("a"), once=True).offers("a", 1, [accepted]) == {}
+    assert agenda_of(context_of("a")).offers("a", 1, [accepted._replace(exhausted=True)]) == {}

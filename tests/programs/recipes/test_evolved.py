@@ -1,4 +1,4 @@
-"""The recipe ``evolved`` with a scripted generator: every way that a candidate can go."""
+"""The recipe ``evolved`` with a scripted generator."""
 
 from collections.abc import Callable
 from typing import Any
@@ -138,7 +138,7 @@ def test_unsound_question_is_not_answered(make: Make) -> None:
         return name == "sound"
 
     outcome, _, seen = make({}, bad=unsound)
-    assert len(outcome.drafts) == 1, "the judge thinks well of it, and that counts as much"
+    assert len(outcome.drafts) == 1, "a good judge decision outweighs it"
     weighed = next(step for step in seen if step.step == "sound")
     assert weighed.probability == pytest.approx(combine(0.9, 0.4), abs=1e-4)
     asked.clear()
@@ -301,8 +301,8 @@ def test_ask_easy_skips_parsed_chunks_without_easy_foci(make: Make, parser: Pars
 @pytest.mark.parametrize(
     ("found", "accepted"),
     [
-        ("Tidepool", True),  # the name says nothing against what the sentence says
-        ("Tidepool is a small job queue", True),  # the first words of the answer, after those of the question
+        ("Tidepool", True),  # only the name
+        ("Tidepool is a small job queue", True),  # the first words of the answer
         ("the weather service", False),
     ],
 )
@@ -318,11 +318,8 @@ def test_definition_is_kept_unless_another_answer_is_found(
 @pytest.mark.parametrize(
     ("mix", "message"),
     [
-        ("simple", "'simple' is not of the form name=weight"),
-        ("clever=1", "no evolution is called 'clever'; there are simple, reasoning, conditional"),
-        ("simple=x", "the weight of simple is not a number: 'x'"),
-        ("simple=1,simple=2", "simple is given twice"),
-        ("simple=0", "one of them above 0"),
+        ("clever=1", "no evolution is called 'clever'"),
+        ("simple=0", "at least one above 0"),
         ("simple=-1", "weights must be 0 or more"),
         ("simple=nan", "weights must be 0 or more"),
     ],

@@ -1,4 +1,4 @@
-"""The recipe ``multi``: facts of several chunks become a question that needs them all."""
+"""The recipe ``multi``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +46,7 @@ PARTS = ("In which year was the Lodrin yard founded?", "Where did the founder of
 
 
 def needing(question: str, *contexts: Context) -> Bad:
-    """Return that a question can be answered from these chunks only."""
+    """Return a critic's rule: the question is answerable only from all of these chunks."""
 
     def bad(name: str, inputs: dict[str, Any]) -> bool:
         lacks = any(context.passage not in inputs["passage"] for context in contexts)
@@ -149,7 +149,7 @@ def test_best_passing_draw_is_kept(demos: Demos) -> None:
 
 
 def split_into(*parts: str, yard: str = PARTS[0], person: str = PARTS[1]) -> tuple[Script, Bad]:
-    """Return a conjoined question with its parts, and what finds each part in its own chunk only."""
+    """Return the script for a conjoined question, and a critic's rule that each part needs one chunk."""
     script = {**SCRIPT, "question": TWO_THINGS, "split": "; ".join(parts)}
     return script, both(needing(yard, YARD), needing(person, PERSON))
 
@@ -158,13 +158,13 @@ def test_conjoined_question_is_split_by_chunk(demos: Demos) -> None:
     script, bad = split_into(*PARTS)
     outcome, engine, seen = make(demos, script, bad)
     assert engine.steps == ["question", "describe", "split"]
-    said, *parts = [record for record in seen if record.step == "split"]
-    assert said.output == {"question": TWO_THINGS, "parts": list(PARTS)}
+    first, *parts = [record for record in seen if record.step == "split"]
+    assert first.output == {"question": TWO_THINGS, "parts": list(PARTS)}
     assert [(part.output["of"], part.output["question"], part.output["answer"]) for part in parts] == [
         (TWO_THINGS, PARTS[0], "1911"),
         (TWO_THINGS, PARTS[1], "Sandgate"),
     ]
-    assert len({record.candidate for record in (said, *parts)}) == 3
+    assert len({record.candidate for record in (first, *parts)}) == 3
     assert not outcome.drafts
     assert reasons(outcome) == [("split", "it needs one chunk only")] * 2
 
@@ -245,7 +245,7 @@ def test_steps_are_predictors_of_the_program(demos: Demos) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_chunks": 3, "max_chunks": 2}, r"max-chunks \(2\) is less than min-chunks \(3\)"),
+        ({"min_chunks": 3, "max_chunks": 2}, r"--max-chunks \(2\) is less than --min-chunks"),
         ({"min_chunks": 1}, "min_chunks"),
         ({"max_chunks": 6}, "max_chunks"),
         ({"similarity": 1.5}, "similarity"),

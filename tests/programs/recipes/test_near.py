@@ -1,4 +1,4 @@
-"""The agenda of recipes that ask about several chunks: seeds, and the chunks near them."""
+"""The agenda of the recipe ``multi``: groups of near chunks."""
 
 from typing import Any
 
@@ -11,7 +11,6 @@ from programs.types import Context, StepRecord
 
 KIND = "together"
 BAD = StepRecord(step="chunk", verdict="bad", reason="not content")
-# Each chunk is like those beside it; the nearest comes first.
 NEAR = {
     "a": {"b": 0.9, "c": 0.7, "d": 0.4},
     "b": {"a": 0.9, "c": 0.8},
@@ -20,16 +19,16 @@ NEAR = {
 }
 
 
-def chunks(**told: dict[str, Any]) -> list[Context]:
+def chunks(**changes: dict[str, Any]) -> list[Context]:
     contexts = [context_of(name, (f"They all read the Star in {name}.", "Star"), doc_id=f"doc-{name}") for name in NEAR]
-    return [each.model_copy(update=told.get(each.chunk.chunk_id, {})) for each in contexts]
+    return [context.model_copy(update=changes.get(context.chunk.chunk_id, {})) for context in contexts]
 
 
 def agenda(
     contexts: list[Context] | None = None, are_compatible: Any = lambda contexts: True, **options: Any
 ) -> NearChunks:
-    given = {"seeds": 9, "chunks": (2, 3), "near": 9, "similarity": 0.5, "across_documents": False, **options}
-    return NearChunks(material_of(contexts or chunks(), NEAR), KIND, are_compatible, **given)
+    arguments = {"seeds": 9, "chunks": (2, 3), "near": 9, "similarity": 0.5, "across_documents": False, **options}
+    return NearChunks(material_of(contexts or chunks(), NEAR), KIND, are_compatible, **arguments)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The recipe ``roundtrip``: one question about every chunk that is long enough, whatever its rank."""
+"""The recipe ``roundtrip``: one question about every long chunk, at any rank."""
 
 import pytest
 from scripted_program import (
@@ -50,20 +50,15 @@ def test_agenda_has_all_long_chunks():
     assert all(set(agenda.offers(key, 0, ())) == {"simple"} for key in agenda.keys)
 
 
-def test_default_size_is_one_per_chunk():
-    assert ROUNDTRIP.size is None
-    assert ROUNDTRIP.shares(7, RoundTripOptions()) == {"simple": 7}
-
-
 def test_chunk_is_offered_with_unused_foci_until_accepted():
     context = read_chunk(chunk_of(), languages_with(None))
     first = offers_of("roundtrip", [context], candidates=1)["simple"][0].foci
-    in_vain = Past("simple", first, None, exhausted=False)
-    second = offers_of("roundtrip", [context], [in_vain], round=1, candidates=1)["simple"][0].foci
+    failed = Past("simple", first, None, exhausted=False)
+    second = offers_of("roundtrip", [context], [failed], round=1, candidates=1)["simple"][0].foci
     assert len(first) == len(second) == 1
     assert first != second
-    assert offers_of("roundtrip", [context], [in_vain._replace(accepted="simple")], round=1) == {}
-    assert offers_of("roundtrip", [context], [in_vain._replace(exhausted=True)], round=1) == {}
+    assert offers_of("roundtrip", [context], [failed._replace(accepted="simple")], round=1) == {}
+    assert offers_of("roundtrip", [context], [failed._replace(exhausted=True)], round=1) == {}
     everything = Past("simple", context.foci, None, exhausted=False)
     assert offers_of("roundtrip", [context], [everything], round=1)["simple"][0].foci == ()
 

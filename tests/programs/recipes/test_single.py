@@ -1,4 +1,4 @@
-"""The recipe ``single``: one question about each chunk, and splits that do not leak."""
+"""The recipe ``single`` and its splits."""
 
 from collections import Counter
 
@@ -90,7 +90,7 @@ def test_split_documents_follows_shares(documents, chunks, shares):
     counts = Counter(splits.values())
     if documents >= len(shares):
         assert set(counts) == set(shares)
-    # One is rounded away, and up to one for each other split may be given so that none is without a document.
+    # Rounding and the minimum of one document per split change a count by less than the number of splits.
     assert all(abs(counts[name] - documents * share) < len(shares) for name, share in shares.items())
 
 
@@ -105,11 +105,9 @@ def test_splits_alternate():
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
-        ("train", "'train' is not of the form"),
         ("train=0.8,dev=0.1", "shares must be above 0 and add up to 1"),
         ("train=1,dev=0", "shares must be above 0"),
         ("train=nan", "shares must be above 0"),
-        ("train=x", "is not a number"),
     ],
 )
 def test_invalid_splits_are_refused(splits, message):

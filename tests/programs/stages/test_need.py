@@ -1,4 +1,4 @@
-"""The stage ``need``: every chunk of a question must be needed to answer it."""
+"""The stage ``need``."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ QUESTION = "In which year did the shipwright who grew up in Sandgate found the L
 
 
 def need(*missed: Any, question: str = QUESTION, low: float = 0.4, names: Sequence[str] = ()) -> tuple[bool, Trail]:
-    """Return whether a question is found to need both chunks, where it can hardly be answered without some."""
+    """Return whether a question needs both chunks, and the trail; it is unanswerable without the chunks ``missed``."""
 
     def bad(name: str, inputs: dict[str, Any]) -> bool:
         return name == "answerable" and any(context.passage not in inputs["passage"] for context in missed)
@@ -31,19 +31,19 @@ def test_question_that_needs_every_chunk_passes() -> None:
     needed, trail = need(YARD, PERSON)
     assert needed
     assert not trail.outcome().rejects
-    said = trail.records_of(0)[-1]
-    assert (said.step, said.verdict) == ("needed", "good")
-    assert {name: told["fall"] for name, told in said.output.items()} == {"yard": 0.5, "brock": 0.5}
-    assert "lodrin" in said.output["yard"]["own words"]
-    assert "sandgat" in said.output["brock"]["own words"]
+    record = trail.records_of(0)[-1]
+    assert (record.step, record.verdict) == ("needed", "good")
+    assert {name: values["fall"] for name, values in record.output.items()} == {"yard": 0.5, "brock": 0.5}
+    assert "lodrin" in record.output["yard"]["own words"]
+    assert "sandgat" in record.output["brock"]["own words"]
 
 
 @pytest.mark.parametrize(
     ("missed", "low", "reason"),
     [
-        ([YARD], 0.4, "1 of 2 chunks are not needed"),  # as likely to be answered without the other one
+        ([YARD], 0.4, "1 of 2 chunks are not needed"),  # as answerable without the other one
         ([], 0.4, "2 of 2 chunks are not needed"),
-        ([YARD, PERSON], 0.87, "2 of 2 chunks are not needed"),  # falls too little
+        ([YARD, PERSON], 0.87, "2 of 2 chunks are not needed"),  # too small a drop
     ],
 )
 def test_chunk_must_raise_the_probability(missed: Any, low: float, reason: str) -> None:
@@ -61,9 +61,9 @@ def test_chunk_must_contribute_words() -> None:
 
 
 def test_described_name_in_the_question_is_refused() -> None:
-    said = "In which year did Anna Brock of Sandgate found the Lodrin yard?"
-    needed, trail = need(YARD, PERSON, question=said, names=["Anna Brock"])
+    question = "In which year did Anna Brock of Sandgate found the Lodrin yard?"
+    needed, trail = need(YARD, PERSON, question=question, names=["Anna Brock"])
     assert not needed
     assert [reject.reason for reject in trail.outcome().rejects] == ["it names Anna Brock, which a chunk describes"]
     assert need(YARD, PERSON, names=["Anna Brock"])[0]
-    assert need(YARD, PERSON, question=said)[0]  # where things are compared, their names are said
+    assert need(YARD, PERSON, question=question)[0]  # comparisons may contain names

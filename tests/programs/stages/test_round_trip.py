@@ -1,4 +1,4 @@
-"""The stage ``round trip``: a question must find each of its chunks, or others that do just as well."""
+"""The stage ``round trip``: the rank of a question's chunks and of alternatives."""
 
 from typing import Any
 
@@ -34,9 +34,9 @@ def round_trip(
     *hits: Chunk,
     bad: Any = nothing_is_bad,
     max_rank: int = 5,
-    **told: Any,
+    low: float = 0.4,
 ) -> tuple[RoundTripResult | None, Trail]:
-    critic = ScriptedCritic(bad, **told)
+    critic = ScriptedCritic(bad, low)
     tools = tools_of(critics={"judge": critic}, retriever=ListRetriever(*hits))
     judging = JudgeAndRewrite(tools)
     trail, _ = trail_of(Attempt(number=0, contexts=contexts, wanted="simple"))
@@ -49,8 +49,8 @@ def test_alternative_chunk_joins_the_group_and_its_rank_counts() -> None:
     assert found is not None
     assert found.relevant == (("yard", "twin"),)
     assert (found.retrieval.rank, found.retrieval.score) == (1, 1)
-    said = trail.records_of(0)[-1]
-    assert (said.step, said.output["rank"], said.output["rank without"]) == ("alternatives", 1, 3)
+    record = trail.records_of(0)[-1]
+    assert (record.step, record.output["rank"], record.output["rank without"]) == ("alternatives", 1, 3)
 
 
 @pytest.mark.parametrize("hit", [LACKING, OTHER])

@@ -1,4 +1,4 @@
-"""The stages, each alone, as far as the tests of recipes do not show it."""
+"""The stages, as far as the tests of recipes do not cover them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,6 @@ from programs.stages.answer import Answer
 from programs.stages.contexts import Contexts
 from programs.stages.finish import Finish
 from programs.stages.judge_and_rewrite import JudgeAndRewrite, Judged
-from programs.stages.round_trip import RoundTrip
 from programs.stages.seed import Seed
 from programs.steps import STEPS
 from programs.steps.rewrite import MIN_PROBABILITY
@@ -46,8 +45,8 @@ FOCI = tuple(sorted(FIRST.foci, key=lambda focus: focus.answer != "2004"))[:2]  
 Run = Callable[..., Any]
 
 
-def trail_on(*contexts: Context, **told: Any) -> Trail:
-    return trail_of(Attempt(number=0, contexts=contexts, wanted="simple", **told))[0]
+def trail_on(*contexts: Context, **changes: Any) -> Trail:
+    return trail_of(Attempt(number=0, contexts=contexts, wanted="simple", **changes))[0]
 
 
 def judged(trail: Trail, question: str = GOOD, *, tools: Tools | None = None) -> Judged:
@@ -60,12 +59,12 @@ def rejects(trail: Trail) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def run(demos: Demos) -> Run:
-    """Return what calls something with a scripted generator and returns that too."""
+    """Return a function that calls another one with a scripted generator."""
 
-    def call(doing: Callable[[], Any], script: Script) -> tuple[Any, ScriptedEngine]:
+    def call(function: Callable[[], Any], script: Script) -> tuple[Any, ScriptedEngine]:
         engine = ScriptedEngine(script)
         with dspy.context(lm=engine.lm, adapter=PlainTextAdapter()):
-            return doing(), engine
+            return function(), engine
 
     return call
 
@@ -114,11 +113,13 @@ def test_empty_question_can_be_judged() -> None:
     ("low", "focus", "calls"),
     [
         (0.4, STRUCK, ["feedback", "rewrite"]),
-        (MIN_PROBABILITY - 0.01, STRUCK, []),  # too far from good
+        (MIN_PROBABILITY - 0.01, STRUCK, []),  # too unlikely to be good
         (0.4, STRUCK.model_copy(update={"opening": "On what date did the Henn Lady strike it"}), []),
     ],
 )
-def test_only_promising_questions_are_rewritten(demos: Demos, run: Run, low: float, focus: Focus, calls: list[str]) -> None:
+def test_only_promising_questions_are_rewritten(
+    demos: Demos, run: Run, low: float, focus: Focus, calls: list[str]
+) -> None:
     critic = ScriptedCritic(lambda name, inputs: name == "clear" and inputs["question"] != GOOD, low)
     stage = JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))
     trail = trail_on(FIRST)
@@ -144,14 +145,14 @@ def test_reason_of_the_critic_is_the_feedback(demos: Demos, run: Run) -> None:
     assert "Feedback: which ship?" in str(engine.requests[0].messages[-1].text)
 
 
-@pytest.mark.parametrize("reads", [False, True])
-def test_llm_judge_sees_title_and_headings(demos: Demos, *, reads: bool) -> None:
+@pytest.mark.parametrize("llm", [False, True])
+def test_llm_judge_sees_title_and_headings(demos: Demos, *, llm: bool) -> None:
     critic = ScriptedCritic()
-    vars(critic)["is_llm_judge"] = reads
+    vars(critic)["is_llm_judge"] = llm
     context = context_of("ship", ("The ship struck a rock.", "rock"), topic="Log of the Ansa")
     JudgeAndRewrite(tools_of(critics={"judge": critic}, demos=demos))(trail_on(context), 0, STRUCK, GOOD)
-    [asked] = {each["passage"] for each in critic.asked}
-    assert asked == (f"[Log of the Ansa]\n{context.passage}" if reads else context.passage)
+    [passage] = {inputs["passage"] for inputs in critic.asked}
+    assert passage == (f"[Log of the Ansa]\n{context.passage}" if llm else context.passage)
 
 
 def test_unsupported_answer_is_refused_with_the_reason(demos: Demos, run: Run) -> None:
@@ -159,8 +160,8 @@ def test_unsupported_answer_is_refused_with_the_reason(demos: Demos, run: Run) -
     tools, trail = tools_of(demos=demos, critics={"judge": ScriptedCritic(), "grounding": critic}), trail_on(FIRST)
     found, _ = run(lambda: Answer(tools)(trail, judged(trail)), {})
     assert found is None
-    told = "answer not supported: '22 February 2009': the date is of another ship"
-    assert rejects(trail) == [("grounding", told)]
+    reason = "answer not supported: '22 February 2009': the date is of another ship"
+    assert rejects(trail) == [("grounding", reason)]
     assert trail.records_of(0)[-1].reason == "the date is of another ship"
 
 
@@ -183,7 +184,9 @@ def test_unchanged_rewrite_is_not_judged(demos: Demos, run: Run) -> None:
         ({BUILT: 1, GOOD: 9}, lambda name, inputs: inputs["question"] == BUILT, [GOOD, BUILT]),
     ],
 )
-def test_questions_are_sorted_by_probability_and_rank(demos: Demos, run: Run, ranks: Any, bad: Any, expected: list[str]) -> None:
+def test_questions_are_sorted_by_probability_and_rank(
+    demos: Demos, run: Run, ranks: Any, bad: Any, expected: list[str]
+) -> None:
     tools = tools_of(demos=demos, retriever=FixedRetriever(ranks=ranks), critics={"judge": ScriptedCritic(bad)})
     ask = Ask(tools, JudgeAndRewrite(tools), AskOptions(2))
     found, engine = run(lambda: ask(trail_on(FIRST), FOCI), {"question": [BUILT, GOOD]})
@@ -214,8 +217,8 @@ def test_key_phrases_give_unused_foci(demos: Demos, run: Run) -> None:
     (everything, left), _ = run(lambda: ask.look_for_foci(trail, lambda focus: True), script)
     assert len(everything) == 2
     assert not left
-    said = trail.records_of()[-1].output
-    assert (said["keyphrases"], said["dropped"]) == (["36 cars", "Lodrin yard"], 1)
+    output = trail.records_of()[-1].output
+    assert (output["keyphrases"], output["dropped"]) == (["36 cars", "Lodrin yard"], 1)
 
     asked = tuple(focus.model_copy(update={"opening": "Whose"}) for focus in everything)
     (others, _), _ = run(lambda: ask.look_for_foci(trail_on(FIRST, used_foci=asked), lambda focus: True), script)
@@ -224,13 +227,13 @@ def test_key_phrases_give_unused_foci(demos: Demos, run: Run) -> None:
     assert ([focus.answer for focus in cars], exhausted) == (["36 cars"], False)  # others are left, for another kind
 
 
-def taught(demos: Demos, **others: Any) -> Ask:
+def pair_asker(demos: Demos, **others: Any) -> Ask:
     tools = tools_of(demos=demos, states={"pair": STEPS["pair"].predictor().dump_state()}, **others)
     return Ask(tools, JudgeAndRewrite(tools), AskOptions(2))
 
 
 def test_pair_asks_about_open_foci(demos: Demos, run: Run) -> None:
-    ask, trail = taught(demos), trail_on(FIRST)
+    ask, trail = pair_asker(demos), trail_on(FIRST)
     foci, exhausted = ask.look_for_foci(trail, lambda focus: True)
     assert {(focus.sentence in TEXT, focus.answer) for focus in foci} == {(True, "")}
     assert (len(foci), exhausted) == (2, True)
@@ -256,10 +259,8 @@ def test_pair_asks_about_open_foci(demos: Demos, run: Run) -> None:
         ),
     ],
 )
-def test_pair_refused_by_simple_checks_is_drawn_again(
-    demos: Demos, run: Run, written: str, reason: str
-) -> None:
-    ask, trail = taught(demos), trail_on(FIRST, seed=7)
+def test_pair_refused_by_simple_checks_is_drawn_again(demos: Demos, run: Run, written: str, reason: str) -> None:
+    ask, trail = pair_asker(demos), trail_on(FIRST, seed=7)
     found, engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": written})
     assert found == []
     assert rejects(trail) == [("pair", reason)] * 3
@@ -267,7 +268,7 @@ def test_pair_refused_by_simple_checks_is_drawn_again(
 
 
 def test_pair_keeps_a_later_good_draw(demos: Demos, run: Run) -> None:
-    ask, trail = taught(demos), trail_on(FIRST)
+    ask, trail = pair_asker(demos), trail_on(FIRST)
     (found,), engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": ["", PAIR]})
     assert found.question == GOOD
     assert engine.steps == ["pair", "pair"]
@@ -276,7 +277,7 @@ def test_pair_keeps_a_later_good_draw(demos: Demos, run: Run) -> None:
 def test_unsound_pair_is_drawn_again(demos: Demos, run: Run) -> None:
     wrong = PAIR.replace(GOOD, "On what date was the Henn Lady built?")
     critic = ScriptedCritic(lambda name, inputs: "built" in inputs["question"], low=0.49)
-    ask, trail = taught(demos, critics={"judge": ScriptedCritic(), "sound": critic}), trail_on(FIRST)
+    ask, trail = pair_asker(demos, critics={"judge": ScriptedCritic(), "sound": critic}), trail_on(FIRST)
     (found,), engine = run(lambda: ask(trail, (STRUCK.model_copy(update={"answer": ""}),)), {"pair": [wrong, PAIR]})
     assert (found.question, engine.steps) == (GOOD, ["pair", "pair"])
     assert rejects(trail) == [("sound", "question and answer are not sound")]
@@ -292,7 +293,7 @@ def test_unsound_pair_is_drawn_again(demos: Demos, run: Run) -> None:
 def test_pair_above_its_threshold_is_kept(demos: Demos, run: Run) -> None:
     critics = {"judge": ScriptedCritic(), "sound": ScriptedCritic(lambda name, inputs: True, low=0.51)}
     (found,), engine = run(
-        lambda: taught(demos, critics=critics)(trail_on(FIRST), (STRUCK.model_copy(update={"answer": ""}),)),
+        lambda: pair_asker(demos, critics=critics)(trail_on(FIRST), (STRUCK.model_copy(update={"answer": ""}),)),
         {"pair": PAIR},
     )
     assert (found.question, engine.steps) == (GOOD, ["pair"])
@@ -300,21 +301,10 @@ def test_pair_above_its_threshold_is_kept(demos: Demos, run: Run) -> None:
 
 def test_refused_pair_is_not_rewritten(demos: Demos, run: Run) -> None:
     critic = ScriptedCritic(lambda name, inputs: True)
-    ask = taught(demos, critics={"judge": critic})
+    ask = pair_asker(demos, critics={"judge": critic})
     (found,), engine = run(lambda: ask(trail_on(FIRST), (STRUCK.model_copy(update={"answer": ""}),)), {})
     assert not found.decision.good
     assert engine.steps == ["pair"]
-
-
-@pytest.mark.parametrize(
-    ("rank", "max_rank", "reason"),
-    [(5, 5, None), (6, 5, "source chunk too far: rank 6"), (None, 5, "source chunk not found"), (None, 0, None)],
-)
-def test_round_trip_checks_max_rank(rank: int | None, max_rank: int, reason: str | None) -> None:
-    tools, trail = tools_of(rank=rank), trail_on(FIRST)
-    found = RoundTrip(tools, JudgeAndRewrite(tools), max_rank)(trail, judged(trail, tools=tools))
-    assert (found is None) is (reason is not None)
-    assert rejects(trail) == ([] if reason is None else [("retrieval", reason)])
 
 
 def test_answer_has_the_probability_of_grounding(demos: Demos, run: Run) -> None:

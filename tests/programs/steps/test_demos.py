@@ -1,4 +1,4 @@
-"""Demos from a folder: what is read, and what is wrong with a row."""
+"""Reading and validating demos."""
 
 import json
 from pathlib import Path
@@ -52,9 +52,9 @@ def test_list_fields_are_validated(tmp_path: Path) -> None:
 
 
 def test_unknown_step_and_missing_folder_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DemoError, match="no folder of demos"):
+    with pytest.raises(DemoError, match="not a folder of demos"):
         read_demos(tmp_path / "none")
-    with pytest.raises(DemoError, match="there is no step asking"):
+    with pytest.raises(DemoError, match="no step is called asking"):
         read_demos(write(tmp_path, json.dumps(ROW), step="asking"))
 
 

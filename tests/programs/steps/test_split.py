@@ -1,4 +1,4 @@
-"""The step ``split``: what asks twice, and the parts of it."""
+"""The step ``split``."""
 
 import pytest
 from scripted_program import languages_with

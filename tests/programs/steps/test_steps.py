@@ -1,4 +1,4 @@
-"""The table of steps, and what belongs to it elsewhere: signatures and demos."""
+"""The table of steps, with their signatures and demos."""
 
 import pkgutil
 
@@ -20,12 +20,3 @@ def test_every_writing_step_has_demos(demos: Demos) -> None:
     files = {file.stem for file in data_path("demos").iterdir()}
     assert files == set(demos) == {name for name, step in STEPS.items() if not step.decides}
     assert all(demos.values())
-
-
-def test_predictors_are_new_and_have_the_limits_of_their_step() -> None:
-    step = STEPS["question"]
-    first, second = step.predictor([{"fact": "A.", "question": "B?"}]), step.predictor()
-    assert first is not second
-    assert (len(first.demos), second.demos) == (1, [])
-    assert first.config == step.limits
-    assert step.limits["max_tokens"] > 0

@@ -1,4 +1,4 @@
-"""What is taken off the completions of models, and what is left as it was written."""
+"""Cleaning up completions."""
 
 import pytest
 

@@ -79,9 +79,7 @@ def openings(parser: Parser, sentence: str, title: str = "") -> dict[str, str]:
         ),
     ],
 )
-def test_openings_by_syntax(
-    parser: Parser, sentence: str, answer: str, opening: str
-) -> None:
+def test_openings_by_syntax(parser: Parser, sentence: str, answer: str, opening: str) -> None:
     assert openings(parser, sentence)[answer] == opening
 
 
@@ -144,9 +142,7 @@ def test_foci_by_syntax_come_before_foci_by_form(parser: Parser) -> None:
         ("In 1998, Maria Kolb moved from Tarn, where she was born, to Lowen.", "1998", True),
     ],
 )
-def test_named_needs_an_identifiable_subject(
-    parser: Parser, sentence: str, answer: str, named: bool
-) -> None:
+def test_named_needs_an_identifiable_subject(parser: Parser, sentence: str, answer: str, named: bool) -> None:
     found = {asked.answer: asked.named for asked in askable(parser(sentence, "en"), "")}
     assert found[answer] is named
 

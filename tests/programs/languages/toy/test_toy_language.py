@@ -1,4 +1,4 @@
-"""A language is one file and one row of a table: one that is added so has its chunks read."""
+"""Adding a language takes one file and one row of a table."""
 
 from programs.features import chunk_features
 from programs.focus import choose_foci
@@ -24,9 +24,3 @@ def test_added_language_is_used() -> None:
         "9 juni 1931": "Vilken dag",
         "1922": "Vilket år",
     }
-
-
-def test_language_without_row_is_neutral() -> None:
-    language = Languages(LANGUAGES).of(TEXT)
-    assert (language.code, language.stop_words) == ("sv", frozenset())
-    assert "9 juni 1931" not in {focus.answer for focus in choose_foci(TEXT, "Lowensundet", language)}

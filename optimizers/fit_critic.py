@@ -26,13 +26,13 @@ from optimizers.steps import FITTED
 from optimizers.steps.worth import decision_score
 from programs.critics.base import Encoder
 from programs.critics.curve import CurvePoint
-from programs.critics.head_features import HEAD_EVIDENCE
+from programs.critics.head_features import HEAD_FEATURES
 from programs.critics.heads import CriticHeads
 from programs.critics.linear import LinearHead
-from programs.deciding import OVERALL, overall_of
+from programs.deciding import OVERALL, deciding_output
 from programs.errors import LabelError, TargetPrecisionError
 from programs.languages.table import Languages
-from programs.text import beginnings
+from programs.text import truncate
 
 _CURVE_POINTS = 60
 FEWEST_ROWS = 10  # good and bad each
@@ -174,14 +174,14 @@ def thinned(curve: Sequence[CurvePoint], chosen: CurvePoint) -> tuple[CurvePoint
 def thresholds_of(signature: type[dspy.Signature], threshold: float) -> dict[str, Any]:
     """Return the state of a predictor with this threshold for the overall output."""
     predict = dspy.Predict(signature)
-    predict.fields = {overall_of(signature): {"threshold": threshold}}
+    predict.fields = {deciding_output(signature): {"threshold": threshold}}
     state: dict[str, Any] = predict.dump_state()
     return state
 
 
 def rows_of(step: str, labels: Sequence[Labelled], encoder: Encoder, languages: Languages) -> Rows:
     """Compute the features and vectors of labels."""
-    evidence, inputs = HEAD_EVIDENCE[step], [beginnings(label.inputs) for label in labels]
+    evidence, inputs = HEAD_FEATURES[step], [truncate(label.inputs) for label in labels]
     texts = [row[evidence.subject] for row in inputs]
     documents = [label.document for label in labels]
     return Rows(evidence.features(inputs, encoder, languages), encoder.encode(texts), texts, documents)

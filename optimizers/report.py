@@ -23,7 +23,7 @@ from optimizers.measures import (
 )
 from optimizers.steps.base import Compiling
 from programs.critics.states import CompiledState, dspy_version, signature_hash
-from programs.deciding import overall_of
+from programs.deciding import deciding_output
 from programs.nearest import ALWAYS
 from programs.steps import STEPS
 
@@ -211,7 +211,7 @@ def prompt_report(
         **fields,
         predictor=predictor,
         nearest=nearest or None if best.number else None,
-        threshold=predictor.get("fields", {}).get(overall_of(compiling.step.signature), {}).get("threshold"),
+        threshold=predictor.get("fields", {}).get(deciding_output(compiling.step.signature), {}).get("threshold"),
         record={
             **record,
             "calls": ledger.calls,

@@ -9,7 +9,7 @@ import dspy
 from dspy.utils.exceptions import ContextWindowExceededError
 
 from optimizers.ledger import Candidate, Ledger, State
-from programs.deciding import asking_only, explained, overall_of
+from programs.deciding import deciding_output, with_one_output
 from programs.demos import in_language
 from programs.errors import Stopped
 from programs.language_detection import language_of
@@ -101,9 +101,9 @@ class CriticStep(dspy.Module):
     def __init__(self, predict: dspy.Predict, ledger: Ledger, critic: Any) -> None:
         """Wrap a predictor with its critic; the other outputs are removed."""
         super().__init__()
-        self.predict = dspy.Predict(asking_only(predict.signature, overall_of(predict.signature)))
+        self.predict = dspy.Predict(with_one_output(predict.signature, deciding_output(predict.signature)))
         self._ledger = ledger
-        self._overall = overall_of(predict.signature)
+        self._overall = deciding_output(predict.signature)
         self._critic = _CachingCritic(critic, ledger, self._overall)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
@@ -111,7 +111,7 @@ class CriticStep(dspy.Module):
         candidate = self.candidate()
         try:
             # ReAnchor traces this call, which `decide` would hide.
-            decided = self.predict(lm=self._critic, demos=explained(self.predict.demos), **inputs)
+            decided = self.predict(lm=self._critic, demos=with_explanations(self.predict.demos), **inputs)
         except Exception as error:
             raise Stopped("the critic failed") from error
         prediction = dspy.Prediction(fit=bool(decided[self._overall]), probability=self._critic.probability)

@@ -24,7 +24,7 @@ from optimizers.labels import ChunkLabel, Split, hashes_of, read_labels
 from optimizers.report import new_state, state_text
 from optimizers.whole_recipe import WholeRecipe
 from programs.critics import open_critics
-from programs.critics.remembering import RememberingEncoder
+from programs.critics.remembering import CachingEncoder
 from programs.critics.states import folder_of
 from programs.demos import read_demos
 from programs.errors import InputError
@@ -105,7 +105,7 @@ def open_recipe(
     chunks = [labelled_chunk(row) for row in rows]
     vectors = loaded.encode_corpus([chunk.text for chunk in chunks])
     known = {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
-    encoder = RememberingEncoder(loaded, known)
+    encoder = CachingEncoder(loaded, known)
     index = chunk_index(chunks, vectors, encoder)
     critics = open_critics("head", languages=languages, embedder=encoder, heads=compiled.heads)
     calls = CallFile(journal)

@@ -19,7 +19,7 @@ from groundset.runtime.parser import NONE, load_parser
 from groundset.store.run_store import RunStore
 from programs.critics import MODEL_FREE, SCORING, open_critics
 from programs.critics.heads import HeadCritic
-from programs.critics.remembering import RememberingEncoder
+from programs.critics.remembering import CachingEncoder
 from programs.demos import read_demos
 from programs.recipes.base import Material, Recipe
 from programs.stages.contexts import Contexts
@@ -62,7 +62,7 @@ def prepare_engine(
     if vectors.shape[1] != models.embedder.dimension:
         raise store.damaged("the dimension of its vectors is not that of its embedder")
     ids = [chunk.chunk_id for chunk in chunks]
-    encoder = RememberingEncoder(  # shared, so that no text is embedded twice
+    encoder = CachingEncoder(  # shared, so that no text is embedded twice
         models.embedder, {chunk.text: vector for chunk, vector in zip(chunks, vectors, strict=True)}
     )
     index = ChunkIndex(chunks, open_store(config.vector_store, ids, vectors), encoder.encode)

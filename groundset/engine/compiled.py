@@ -22,7 +22,7 @@ from programs.steps import STEPS
 SHIPPED, NONE, CHAMPION = "shipped", "none", "champion"
 ENSEMBLE = "ensemble"
 _LM_CRITICS = ("lm", ENSEMBLE)  # `verdict` uses other prompts, so these states do not apply to it
-_DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.taught}
+_DECIDING = {name: step.signature for name, step in STEPS.items() if step.decides and not step.finetuned}
 
 
 class Compiled(NamedTuple):
@@ -63,7 +63,7 @@ class Compiled(NamedTuple):
 
     def finetuned(self, lm: Any) -> dict[str, LogprobCritic]:
         """Return the fine-tuned critics by step: adapters of a language model."""
-        return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].taught}
+        return {step: LogprobCritic(lm, adapter) for step, adapter in self.adapters.items() if STEPS[step].finetuned}
 
     @property
     def fitted(self) -> str:

@@ -189,7 +189,7 @@ class Planner:
             number=self._planned,
             contexts=offers[wanted],
             wanted=wanted,
-            asked=tuple(focus for each in past for focus in each.foci),
+            used_foci=tuple(focus for each in past for focus in each.foci),
             round=round_,
             seed=attempt_seed(self._seed, key, round_),
         )
@@ -211,7 +211,7 @@ class Planner:
             refusal = self._refusal(attempt, draft, vector)
             if refusal is None:
                 self._accept(draft, vector)
-                verdict = Verdict(draft.evolution, outcome.exhausted, outcome.asked)
+                verdict = Verdict(draft.evolution, outcome.exhausted, outcome.used_foci)
                 return Settlement(verdict, make_sample(attempt, draft), vector, tuple(rejects))
             step, reason, later = refusal
             if later:
@@ -226,7 +226,7 @@ class Planner:
                     question=draft.question,
                 )
             )
-        return Settlement(Verdict(None, outcome.exhausted, outcome.asked, postponed), None, None, tuple(rejects))
+        return Settlement(Verdict(None, outcome.exhausted, outcome.used_foci, postponed), None, None, tuple(rejects))
 
     def _refusal(self, attempt: Attempt, draft: Draft, vector: Vectors) -> tuple[str, str, bool] | None:
         """Return the step that refuses a draft, the reason, and whether the draft may be accepted later."""

@@ -154,5 +154,5 @@ def _digest(text: str) -> str:
 
 def _stacked(rows: Sequence[Vectors], expected: int) -> Vectors:
     """Stack vectors into one array; no rows unless there are ``expected`` vectors of one length."""
-    is_whole = len({row.shape for row in rows}) == 1 and len(rows) == expected and rows[0].size
-    return np.stack(rows) if is_whole else np.empty((0, 0), np.float32)
+    is_full_question = len({row.shape for row in rows}) == 1 and len(rows) == expected and rows[0].size
+    return np.stack(rows) if is_full_question else np.empty((0, 0), np.float32)

@@ -22,7 +22,7 @@ from groundset.sets.measuring import JUDGE, judge_samples, record_of, with_ranks
 from groundset.store.folder import check_free
 from groundset.store.lineage import UNKNOWN_MODEL, Lineage, Parent
 from programs.critics import open_critics
-from programs.critics.remembering import RememberingEncoder
+from programs.critics.remembering import CachingEncoder
 from programs.errors import InputError
 from programs.language_detection import language_of
 from programs.languages import LANGUAGES
@@ -210,7 +210,7 @@ def _sample(question: ForeignQuestion, chunks: dict[str, Chunk]) -> Sample:
 
 def _judged(samples: Sequence[Sample], model: Any, compiled: Compiled, progress: Progress) -> list[Sample]:
     """Add the verdict of the critic to samples; none is removed."""
-    encoder = RememberingEncoder(model)
+    encoder = CachingEncoder(model)
     critic = open_critics(_CRITIC, languages=Languages(LANGUAGES), embedder=encoder, heads=compiled.heads)[JUDGE]
     with progress.phase("Judging questions", len(samples)) as advance:
         decisions = list(judge_samples(samples, critic, compiled.predictors.get(JUDGE), advance))

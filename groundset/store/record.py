@@ -16,7 +16,7 @@ from groundset.options import WINDOW
 from groundset.store.meta import check_meta
 from groundset.store.run_store import RunStore
 from programs.errors import DamagedRunError, InputError, RunError
-from programs.focus import is_whole
+from programs.focus import is_full_question
 from programs.types import Chunk, Focus, Reject, Sample
 
 _LIBRARIES = (
@@ -152,7 +152,7 @@ def by_rule(samples: Iterable[Sample]) -> int:
 def _of_rules(sample: Sample) -> set[str]:
     """Return the questions of a sample's trail that were worded by syntax alone."""
     openings = [str(record.output.get("opening") or "") for record in sample.trail if record.step == "question"]
-    return {f"{opening}?" for opening in openings if is_whole(Focus(sentence="", answer="", opening=opening))}
+    return {f"{opening}?" for opening in openings if is_full_question(Focus(sentence="", answer="", opening=opening))}
 
 
 def mode_record(store: RunStore) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from optimizers.steps.examples import clean_topic, example_row, gold_with_passag
 from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import score_question_for_answer
 from programs.languages.table import Languages
-from programs.modes.free import checked
+from programs.modes.free import check_written
 from programs.steps.ask import LENGTHS, STEP
 from signatures.ask import WrittenQuestion
 
@@ -117,7 +117,7 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
             feedback.append(f"It wrote {len(output.questions)} of {len(example.kinds)} questions.")
             continue
         each = output.questions[place]
-        focus, problem = checked(
+        focus, problem = check_written(
             judges.language_of(example),
             example.passage,
             each.question,

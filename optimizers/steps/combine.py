@@ -7,7 +7,7 @@ import dspy
 from optimizers.steps.base import Compiling, Instruction, Judges, Rows, Scored, Source
 from optimizers.steps.examples import example_row
 from optimizers.steps.multi_context import MultiContextGold
-from programs.modes.free import checked
+from programs.modes.free import check_written
 from programs.quotes import find_quotes
 from programs.steps.ask import LENGTHS
 from programs.steps.combine import STEP, numbered_texts
@@ -42,7 +42,7 @@ def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     if not output.questions:
         return Scored(0.0, "No question with an answer was written.")
     first = output.questions[0]
-    focus, problem = checked(
+    focus, problem = check_written(
         judges.language_of(example), example.passage, first.question, first.answer, first.evidence, first.kind
     )
     if problem is not None:

@@ -11,7 +11,7 @@ from optimizers.steps.reasoning import ReasoningGold
 from optimizers.steps.worth import score_question_for_answer
 from programs.evolutions import EVOLUTIONS
 from programs.features import agreement
-from programs.modes.free import change_of, checked
+from programs.modes.free import change_of, check_written
 from programs.steps.ask import LENGTHS
 from programs.steps.evolve import STEP
 from programs.text import plain
@@ -45,7 +45,7 @@ def examples(source: Source) -> tuple[Rows, Rows]:
 def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:
     """Return the score of the changed question for its own answer; 0 if it was not changed."""
     question, answer = output.new_question, output.new_answer
-    focus, problem = checked(judges.language_of(example), example.passage, question, answer, output.evidence, "")
+    focus, problem = check_written(judges.language_of(example), example.passage, question, answer, output.evidence, "")
     if problem is not None:
         return Scored(0.0, f"{problem[:1].upper()}{problem[1:]}.")
     if agreement(focus.wording, example.question) >= _SAME:

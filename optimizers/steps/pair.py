@@ -10,7 +10,7 @@ from optimizers.steps.examples import clean_topic, example_row, gold_with_passag
 from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import score_question_for_answer
 from programs.languages.table import Languages
-from programs.steps.pair import STEP, shown
+from programs.steps.pair import STEP, inputs_of
 from programs.steps.question import tidy_question
 from programs.types import Focus
 
@@ -40,7 +40,7 @@ def _inputs(row: QuestionGold, languages: Languages) -> dict[str, str] | None:
     words, known = set(words_of(row.question)), set(words_of(f"{row.fact} {row.before} {row.topic}"))
     if row.kind == "yes_no" or len(words & known) < _NEAR * max(1, len(words)):
         return None
-    return shown(clean_topic(row.topic), languages[row.language].sentences(row.before), row.fact)
+    return inputs_of(clean_topic(row.topic), languages[row.language].sentences(row.before), row.fact)
 
 
 def metric(example: dspy.Example, output: Any, judges: Judges) -> Scored:

@@ -18,7 +18,7 @@ from optimizers.steps.examples import (
     without_repeats,
 )
 from optimizers.steps.worth import score_question_for_answer
-from programs.focus import is_whole
+from programs.focus import is_full_question
 from programs.steps.question import STEP, seed_question
 from programs.types import Focus
 
@@ -71,7 +71,7 @@ def _labelled_questions(source: Source) -> Iterator[tuple[QuestionLabel, str, Fo
 
 def _open_foci(foci: Iterable[Focus]) -> list[Focus]:
     """Return the foci whose opening is not already the full question."""
-    return [focus for focus in foci if not is_whole(focus) and not focus.defines]
+    return [focus for focus in foci if not is_full_question(focus) and not focus.defines]
 
 
 def _gold_questions(source: Source) -> Rows:

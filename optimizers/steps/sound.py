@@ -11,7 +11,7 @@ from optimizers.steps.examples import clean_topic
 from optimizers.steps.question import QuestionGold
 from optimizers.steps.worth import score_decision
 from programs.languages.table import Languages
-from programs.steps.pair import shown
+from programs.steps.pair import inputs_of
 from programs.steps.sound import STEP
 
 
@@ -67,7 +67,7 @@ def _twins(good: QuestionGold, corrupted: QuestionLabel) -> Iterator[SoundGold]:
 def finetuning_inputs(row: SoundGold, languages: Languages, rng: random.Random) -> dict[str, str]:
     """Return the inputs that a run would pass."""
     del rng
-    inputs = shown(clean_topic(row.topic), languages[row.language].sentences(row.before), row.fact)
+    inputs = inputs_of(clean_topic(row.topic), languages[row.language].sentences(row.before), row.fact)
     return {**inputs, "question": row.question, "answer": row.answer}
 
 

@@ -187,7 +187,7 @@ class Strategy:
         compiling = COMPILABLE[step]
         if not self._supports(compiling):
             supported = f"it compiles {', '.join(self.known_steps())}"
-            hint = "use --optimizer finetune" if compiling.step.taught else supported
+            hint = "use --optimizer finetune" if compiling.step.finetuned else supported
             raise StrategyError(f"--optimizer {self.name} cannot compile {step}; {hint}")
         if self._lacks_demos(step, resources):
             raise StrategyError(
@@ -202,6 +202,6 @@ class Strategy:
             return compiling.finetuning is not None
         if self.steps == "fitted":
             return compiling.fitting is not None
-        if compiling.step.taught:
+        if compiling.step.finetuned:
             return False
         return self.steps in ("all", "deciding" if compiling.step.decides else "writing", compiling.step.name)

@@ -18,7 +18,7 @@ from programs.critics import Critic
 from programs.critics.ensemble import Blend, log_odds
 from programs.critics.logprobs import LogprobCritic
 from programs.critics.states import head_hash
-from programs.deciding import asking_only, decide
+from programs.deciding import decide, with_one_output
 from programs.steps import STEPS
 from programs.text import plain
 
@@ -163,7 +163,7 @@ def _by_model(
     listener: Listener,
 ) -> dict[int, float]:
     """Return the model's probabilities of the rows that the head accepts, by index."""
-    predict = dspy.Predict(asking_only(STEPS[_STEP].signature, OUTPUT))
+    predict = dspy.Predict(with_one_output(STEPS[_STEP].signature, OUTPUT))
     predict.demos = list(demos)
     probabilities = {}
     for n, label in enumerate(labels):

@@ -41,7 +41,7 @@ class AskingProgram(ScriptedProgram):
         observer(StepRecord(step="question", output={"question": question}))
         refused = Reject(step="judge", reason="not clear", chunk_id=chunk.chunk_id, question=question)
         if drawn % 3 == 0:
-            return Outcome(rejects=(refused,), asked=foci)
+            return Outcome(rejects=(refused,), used_foci=foci)
         draft = Draft(
             question=question,
             answer="answer",
@@ -51,7 +51,7 @@ class AskingProgram(ScriptedProgram):
             retrieval=self.retriever.rank(question, ((chunk.chunk_id,),)),
             probability=0.75,
         )
-        return Outcome(drafts=(draft,), asked=foci, exhausted=drawn % 7 == 0)
+        return Outcome(drafts=(draft,), used_foci=foci, exhausted=drawn % 7 == 0)
 
 
 def recipe_of(name: str) -> Any:

@@ -177,7 +177,7 @@ def test_processes_read_what_this_process_reads(tmp_path: Path, monkeypatch: pyt
             return store.contexts()
 
     alone = readings("alone", 1)
-    assert any(context.parsed and context.grows["conditional"] is not None for context in alone.values())
+    assert any(context.parsed and context.evolvable["conditional"] is not None for context in alone.values())
     assert {context.language for context in alone.values()} == {"de", "en"}
     for name in ("_MIN_CHUNKS", "_MIN_CHUNKS_EACH"):
         monkeypatch.setattr(preparation, name, 4)

@@ -61,7 +61,9 @@ def test_what_a_run_begins_with_comes_back(tmp_path):
 
 def test_what_becomes_known_of_chunks_is_kept(tmp_path):
     create(tmp_path / "run").close()
-    context = CONTEXTS[0].model_copy(update={"foci": (Focus(sentence="First.", answer="First"),), "grows": {"x": (0,)}})
+    context = CONTEXTS[0].model_copy(
+        update={"foci": (Focus(sentence="First.", answer="First"),), "evolvable": {"x": (0,)}}
+    )
     score = StepRecord(step="chunk", probability=0.25, verdict="bad", reason="not content")
     reject = Reject(step="chunk", reason="not content", chunk_id="d-0", probability=0.25)
     with RunStore.open(tmp_path / "run") as store:

@@ -49,7 +49,7 @@ def examples() -> dict[str, Examples]:
     return {
         step: examples_of(row, sources.get(step, unparsed), seed=3)
         for step, row in COMPILABLE.items()
-        if not row.step.taught
+        if not row.step.finetuned
     }
 
 

@@ -19,7 +19,7 @@ def test_table_has_all_steps_and_modules() -> None:
 
 def test_steps_have_distinct_instructions() -> None:
     for name, compiling in COMPILABLE.items():
-        if compiling.step.taught:  # only weights are compiled
+        if compiling.step.finetuned:  # only weights are compiled
             continue
         texts = [instruction.text for instruction in compiling.instructions]
         assert len(set(texts)) == len(texts) >= 2, name
@@ -27,7 +27,9 @@ def test_steps_have_distinct_instructions() -> None:
 
 
 def test_fitted_steps_assign_each_bad_reason_to_one_output() -> None:
-    deciding = {name for name, compiling in COMPILABLE.items() if compiling.step.decides and not compiling.step.taught}
+    deciding = {
+        name for name, compiling in COMPILABLE.items() if compiling.step.decides and not compiling.step.finetuned
+    }
     assert set(FITTED) == deciding - {"agree"}
     for name, fitting in FITTED.items():
         assert set(fitting.outputs) <= set(STEPS[name].signature.output_fields)

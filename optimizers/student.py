@@ -9,7 +9,7 @@ import dspy
 from dspy.utils.exceptions import ContextWindowExceededError
 
 from optimizers.ledger import Candidate, Ledger, State
-from programs.deciding import deciding_output, with_one_output
+from programs.deciding import deciding_output, with_explanations, with_one_output
 from programs.demos import in_language
 from programs.errors import Stopped
 from programs.language_detection import language_of
